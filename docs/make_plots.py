@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import mbd_bridge as mbd  # noqa: E402
-from mbd_bridge.loads.durability import LoadSpectra  # noqa: E402
+from mbd_bridge.applications.durability import LoadSpectra  # noqa: E402
 
 URDF = HERE.parent / "urdf"
 DPI = 100

@@ -20,10 +20,10 @@ from mbd_bridge.equations.reactions import reaction
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.selected import JointPlace, Selection, selected_loads
-from mbd_bridge.mechanism import Model
+from mbd_bridge.loads.selected import JointPlace, LoadSelection, selected_loads
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import traceable
-from mbd_bridge.spatial import Array
 
 URDF = Path(__file__).parents[1] / "urdf"
 CHAIN = 7
@@ -62,7 +62,7 @@ def whole_functions() -> None:
 
 
 def _load(model: Model, joint: int) -> Callable[..., tuple[Array, ...]]:
-    selection = Selection((JointPlace(False, joint),), Convention())
+    selection = LoadSelection((JointPlace(False, joint),), Convention())
 
     def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
         return selected_loads(model, selection, q, v, a, {})

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import mbd_bridge as mbd
-from mbd_bridge.actuators import Actuator, Efficiency, Friction, MotorCurve
+from mbd_bridge.applications.motors import Actuator, Efficiency, Friction, MotorCurve
 
 URDF = Path(__file__).parents[1] / "urdf"
 robot = mbd.load(URDF / "kuka_iiwa.urdf")

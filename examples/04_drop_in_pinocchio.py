@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from mbd_bridge.bridges import pinocchio as fast
+from mbd_bridge.engines import pinocchio as fast
 
 urdf = Path(__file__).parents[1] / "urdf" / "kuka_iiwa.urdf"
 model = pin.buildModelFromUrdf(str(urdf))

@@ -7,7 +7,7 @@ import numpy as np
 import pybullet
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet import Stepper
+from mbd_bridge.engines.pybullet import Stepper
 
 
 def link(name, mass, length, shape=""):

@@ -23,9 +23,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
-from mbd_bridge.kernels.elementary.table import Floats
-from mbd_bridge.kernels.elementary.table import Table as Polynomials
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.kernels.elementary.table import Floats, PolynomialTable as Polynomials
 from mbd_bridge.kernels.graph import tables
 from mbd_bridge.kernels.graph.operate import operate
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 
 SPEED = 40 / 3.6
 """m/s: the paper's 40 km/h."""

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 from tests.machines import four_bar
 
 Turn = tuple[np.ndarray, np.ndarray]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 
 BASE, ARM, ROD, PLATFORM, BESIDE = 0.2, 0.3, 0.7, 0.06, 0.05
 ARM_MASS, ROD_MASS, PLATFORM_MASS, GRAVITY = 1.2, 0.3, 0.8, 9.81

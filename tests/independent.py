@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.simulate.inputs.motions import PrescribedMotions
-from mbd_bridge.simulate.integrators import AdamsBashforthMoulton
-from mbd_bridge.simulate.methods.equations import Equations
-from mbd_bridge.simulate.steps.runge_kutta import Torque, coordinate_rates, normalised
+from mbd_bridge.simulation.inputs.motions import PrescribedMotions
+from mbd_bridge.simulation.integrators import AdamsBashforthMoulton
+from mbd_bridge.simulation.methods.equations import ReferenceEquations
+from mbd_bridge.simulation.steps.runge_kutta import Torque, coordinate_rates, normalised
 from mbd_bridge.solve.bases import ProjectionBasis, SvdBasis
 from mbd_bridge.solve.bases.base import Held
 
@@ -43,7 +43,9 @@ class Steps:
 class Independent:
     """The equations in q and z' with one of the two bases."""
 
-    def __init__(self, system: Equations, projected: bool, corrected: bool, complete: bool) -> None:
+    def __init__(
+        self, system: ReferenceEquations, projected: bool, corrected: bool, complete: bool
+    ) -> None:
         self.system, self.corrected, self.complete = system, corrected, complete
         self.basis: Any = ProjectionBasis() if projected else SvdBasis()
         self.held: Held = self.basis.init(np.zeros((0, system.model.nv)))
@@ -135,7 +137,7 @@ def simulate(
     tolerance: float = 1e-8,
 ) -> Steps:
     """Return a motion by Adams-Bashforth-Moulton with steps of at most `longest` seconds."""
-    form = Independent(Equations(model, forces, motions), projected, corrected, complete)
+    form = Independent(ReferenceEquations(model, forces, motions), projected, corrected, complete)
     y, t = form.start(*state, span[0]), span[0]
     steps = form.steps
     way = AdamsBashforthMoulton(form.rate, form.settle, tolerance)

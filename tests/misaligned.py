@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
-from mbd_bridge.mechanism import RANK_TOLERANCE, build_model
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.model import RANK_TOLERANCE, build_model
+from mbd_bridge.model.spatial import Frame
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve.reduced import METHODS
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.spatial import Frame
 from tests.machines import MANY
 from tests.robots import own_urdfs
 
@@ -188,7 +188,7 @@ class Case:
     def stepper(self) -> np.ndarray:
         """The core of pybullet's stepper, which asks nobody whether it starts on its loops."""
         if not self.at.closed:
-            raise mbd.errors.StateError("open")
+            raise mbd.StateError("open")
         core = CoupledStep(self.machine.model, self.q, self.v)
         wrenches = np.zeros((len(self.machine.model.bodies), 6))
         return core(self.q, self.v, self.tau, wrenches, STEP)[1] / STEP
@@ -197,7 +197,7 @@ class Case:
         """The tree in pinocchio, and the weld as its constraint."""
         import pinocchio as pin
 
-        from mbd_bridge.bridges import pinocchio as bridge
+        from mbd_bridge.engines import pinocchio as bridge
 
         exact = MACHINES[self.name][0]()
         tree = build_model(replace(exact.model.description, loops=(), source=None))

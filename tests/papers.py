@@ -11,8 +11,8 @@ import pinocchio as pin
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.formats import Loop, LoopEnd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.files import Loop, LoopEnd
+from mbd_bridge.model.spatial import Frame
 from tests.robots import own_urdfs
 
 INCH = 0.0254

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 from tests.roads import moved
 
 

@@ -16,50 +16,45 @@ PACKAGE = "mbd_bridge"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
 ORDER = (
-    "search_path",
-    "forking",
-    "lazy",
-    "errors",
-    "extras",
-    "arguments",
-    "named",
-    "assumptions",
-    "units",
-    "readable",
-    "tabular",
-    "spatial",
-    "flexible",
-    "formats",
-    "plots",
-    "mechanism",
+    "base",
+    "model.spatial",
+    "model.flexible",
+    "model",
+    "files",
     "equations",
     "kernels",
     "functions",
-    "expressions",
     "forces",
     "solve",
-    "kinematics",
-    "motions",
-    "external",
-    "actuators",
+    "motion",
     "loads",
-    "simulate",
-    "fmu",
-    "linear",
-    "studies",
-    "formulas",
-    "bridges",
+    "simulation",
+    "engines",
     "view",
-    "real_time",
-    "crosscheck",
     "reports",
+    "applications",
     "api",
     "cli",
 )
 """The rooms, in the order in which data flows: each imports from itself and from those above."""
 
-ONLY = {"kernels": {"errors", "lazy", "arguments", "forking", "search_path"}}
+ONLY = {"kernels": {"base"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
+
+NOT_YET = {
+    "loads/result.py",
+    "loads/streaming/cases.py",
+    "loads/streaming/envelope.py",
+    "loads/streaming/load_history.py",
+    "loads/streaming/stream.py",
+    "reports/bearings.py",
+    "reports/figures.py",
+    "reports/motors.py",
+    "reports/summary.py",
+    "reports/tables.py",
+    "simulation/results/simulation.py",
+}
+"""Files that import applications although they come before them; none may be added."""
 
 KERNELS = (
     "instruction",
@@ -74,8 +69,8 @@ KERNELS = (
 )
 """The folders of that room and its own files, in the same sense."""
 
-LATE = {"bridges"}
-"""Rooms that `api` and `crosscheck.compare` may import inside functions only: they load engines."""
+LATE = {"engines.pinocchio", "engines.pybullet", "engines.mujoco"}
+"""What `api` and `crosscheck.compare` may import inside functions only: they load engines."""
 
 ENGINES = {"pinocchio", "pybullet", "pybullet_data", "mujoco", "pydrake", "exudyn", "hppfcl"}
 """Other engines; only the bridges know them."""
@@ -113,7 +108,13 @@ def source_files() -> list[Path]:
 
 def room(file: Path) -> str:
     """Return the room that a file is in."""
-    return file.relative_to(ROOT).parts[0].removesuffix(".py")
+    return room_of(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
+def room_of(module: str) -> str:
+    """Return the room of a module without the package's name: the longest that it begins with."""
+    rooms = [name for name in ORDER if f"{module}.".startswith(f"{name}.")]
+    return max(rooms, key=len, default=module.partition(".")[0])
 
 
 def imports(file: Path) -> Iterator[Import]:
@@ -144,26 +145,30 @@ def _module(name: str) -> bool:
 def own_imports(file: Path) -> Iterator[tuple[Import, str]]:
     """Yield the imports of our own rooms, with the room; the bare package tells its version."""
     for found in imports(file):
-        parts = found.module.split(".")
-        if parts[0] == PACKAGE and len(parts) > 1:
-            yield found, parts[1]
+        package, _, module = found.module.partition(".")
+        if package == PACKAGE and module:
+            yield found, room_of(module)
 
 
 def test_every_room_is_in_the_order() -> None:
     assert {room(file) for file in source_files()} - FRONT == set(ORDER)
+    assert len({name.partition(".")[0] for name in ORDER}) <= 18
 
 
 def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
-    wrong = []
+    wrong, not_yet = [], set()
     for file in source_files():
         here = room(file)
         if here in FRONT:
             continue
         above = ONLY.get(here, set(ORDER[: ORDER.index(here)]))
         for found, other in own_imports(file):
-            if other != here and other not in above:
+            if other == "applications" and other not in (*above, here):
+                not_yet.add(str(file.relative_to(ROOT)))
+            elif other != here and other not in above:
                 wrong.append(f"{file.relative_to(ROOT)}:{found.line}: {here} imports {other}")
     assert not wrong
+    assert not_yet == NOT_YET
 
 
 def test_a_folder_of_the_kernels_imports_only_from_those_above() -> None:
@@ -181,21 +186,22 @@ def test_a_folder_of_the_kernels_imports_only_from_those_above() -> None:
     assert known == set(KERNELS)
 
 
-def test_loading_and_checking_reach_for_bridges_only_when_asked() -> None:
+def test_loading_and_checking_reach_for_engines_only_when_asked() -> None:
     wrong = [
         f"{file.relative_to(ROOT)}:{found.line}"
-        for file in (*(ROOT / "api").glob("*.py"), ROOT / "crosscheck" / "compare.py")
-        for found, other in own_imports(file)
-        if other in LATE and not found.inside_function
+        for file in (*(ROOT / "api").glob("*.py"), ROOT / "engines" / "crosscheck" / "compare.py")
+        for found, _ in own_imports(file)
+        if found.module.startswith(tuple(f"{PACKAGE}.{name}" for name in LATE))
+        and not found.inside_function
     ]
     assert not wrong
 
 
-def test_only_bridges_import_other_engines() -> None:
+def test_only_engines_import_other_engines() -> None:
     wrong = [
         f"{file.relative_to(ROOT)}:{found.line}: {found.module}"
         for file in source_files()
-        if room(file) != "bridges"
+        if room(file) != "engines"
         for found in imports(file)
         if found.module.split(".")[0] in ENGINES
     ]
@@ -230,7 +236,7 @@ def test_nothing_is_kept_under_the_lock_of_functools() -> None:
     wrong = [
         str(file.relative_to(ROOT))
         for file in source_files()
-        if room(file) != "lazy"
+        if file.name != "lazy.py"
         if re.search(r"functools(\.| import .*)cached_property", file.read_text(encoding="utf-8"))
     ]
     assert not wrong
@@ -295,7 +301,7 @@ def test_every_number_that_decides_has_one_name_a_reason_and_a_user() -> None:
     others = [
         file.read_text(encoding="utf-8")
         for file in source_files()
-        if file != table and file.parts[-2] != "formats"
+        if file != table and room(file) != "files"
     ]
     for name in explained:
         used = re.compile(rf"(?<!\.)\b{name}\b")

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge import extras
-from mbd_bridge.bridges.pybullet.client import Client
-from mbd_bridge.crosscheck import crosscheck
+from mbd_bridge.applications.formulas.writing import package as sympy
+from mbd_bridge.applications.studies.executors import executor_of
+from mbd_bridge.base import extras
+from mbd_bridge.engines.crosscheck import crosscheck
+from mbd_bridge.engines.pybullet.client import Client
+from mbd_bridge.files.modal.nastran_model import read_model
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.forces.roads import Grid
-from mbd_bridge.formats.modal.nastran_model import read_model
-from mbd_bridge.formats.table import Column
-from mbd_bridge.formats.tables import TableWriter
-from mbd_bridge.formulas.writing import package as sympy
-from mbd_bridge.studies.executors import executor_of
 from mbd_bridge.view.record import Shot, check_shot
 from tests.robots import OWN
 from tests.test_packaging import declared
@@ -118,9 +118,9 @@ def test_a_clone_that_is_not_installed_is_named_by_its_path(monkeypatch):
 
 def test_engines_are_named_as_the_index_has_them(without):
     robot = mbd.load(PENDULUM)
-    for package in ("mbd_bridge.bridges.pinocchio", "pinocchio", "pybullet"):
+    for package in ("mbd_bridge.engines.pinocchio", "pinocchio", "pybullet"):
         without(package)
-    del sys.modules["mbd_bridge.bridges.pinocchio"]  # hidden only to be imported anew
+    del sys.modules["mbd_bridge.engines.pinocchio"]  # hidden only to be imported anew
     with pytest.raises(mbd.MissingPackageError, match=r"this needs pinocchio: pip install pin$"):
         robot.to_pinocchio()
     with pytest.raises(mbd.MissingPackageError, match=r"pybullet.*: pip install pybullet$"):

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, MbdError, MbdWarning, some
+from mbd_bridge.base.errors import FileError, MbdError, MbdWarning, some
 from tests.robots import own_urdfs
 
 PENDULUM = own_urdfs()["pendulum"]

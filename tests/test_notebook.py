@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 import mbd_bridge as mbd
-from mbd_bridge.assumptions import TOPICS
-from mbd_bridge.crosscheck.report import Report, Row
-from mbd_bridge.errors import StateError
-from mbd_bridge.tabular import MOST, Series, Tabular, html_table
+from mbd_bridge.base.assumptions import TOPICS
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.tabular import MOST, Series, Tabular, html_table
+from mbd_bridge.engines.crosscheck.report import Report, Row
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "examples" / "27_in_a_notebook.ipynb"

@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pinocchio import to_pinocchio
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines.pinocchio import to_pinocchio
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import REFEREE, ROUNDING

@@ -9,17 +9,17 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from mbd_bridge.simulate.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulate.run.methods import METHODS
-from mbd_bridge.simulate.run.problem import IntegratorName, MethodName
-from mbd_bridge.simulate.steps.schemes import SCHEMES
+from mbd_bridge.simulation.integrators import INTEGRATORS, SCIPY
+from mbd_bridge.simulation.methods.formulations import METHODS
+from mbd_bridge.simulation.run.problem import IntegratorName, MethodName
+from mbd_bridge.simulation.steps.schemes import SCHEMES
 
 ROOT = Path(__file__).parents[1]
 
 HEAD = """\
 import numpy as np
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet import Stepper
+from mbd_bridge.engines.pybullet import Stepper
 from mbd_bridge.loads import LoadRequest
 
 robot = mbd.load("robot.urdf", cuts="weighted", floating=True)

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from mbd_bridge.units import COMMON, WORDS, find_unit, in_si, measured, units_of
+from mbd_bridge.base.units import COMMON, WORDS, find_unit, in_si, measured, units_of
 
 SAME = {
     "deg": "° [°] (deg) Grad degrees Degree DEG",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.mechanism import Builder
+from mbd_bridge.model import Builder
 
 TYPES = (
     "revolute",

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Self
 
 from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.motors import MechanismMotors
-from mbd_bridge.arguments import an_instance, flag, name_list
-from mbd_bridge.external import ExternalGiven
+from mbd_bridge.base.arguments import an_instance, flag, name_list
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.loads.planar import Plane
-from mbd_bridge.mechanism import Model
-from mbd_bridge.motions import Motion
+from mbd_bridge.model import Model
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalGiven
 from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.bearings import Bearings, BearingsCounter, BearingSet
-    from mbd_bridge.loads.bearings.bearing_set import BearingsGiven, Located
+    from mbd_bridge.applications.bearings import Bearings, BearingsCounter, BearingSet
+    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven, Located
 
 
 class MechanismBearings(MechanismMotors):
@@ -69,7 +69,7 @@ class MechanismBearings(MechanismMotors):
         aiso: float | None,
     ) -> BearingSet:
         """Return checked bearings: those given or stated, with the options that are given."""
-        from mbd_bridge.loads.bearings import BearingOptions, BearingSet
+        from mbd_bridge.applications.bearings import BearingOptions, BearingSet
 
         known = self.stated_bearings if given is None else given
         base = known.options if isinstance(known, BearingSet) else BearingOptions()
@@ -130,8 +130,8 @@ class MechanismBearings(MechanismMotors):
         bearings: BearingSet | None = None,
     ) -> BearingsCounter:
         """Return what counts the duties of bearings along a motion in pieces; see `bearings`."""
-        from mbd_bridge.loads.bearings import BearingsCounter
-        from mbd_bridge.loads.bearings.bearings import joints_of
+        from mbd_bridge.applications.bearings import BearingsCounter
+        from mbd_bridge.applications.bearings.bearings import joints_of
 
         named = None if joints is None else name_list("joints", joints, "joints")
         names = joints_of(self.model, named)

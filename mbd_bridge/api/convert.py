@@ -11,19 +11,18 @@ import numpy as np
 
 from mbd_bridge.api.functions import load
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import file_path
-from mbd_bridge.errors import ModelError
+from mbd_bridge.base.arguments import file_path
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.files import Description, Joint, Link
+from mbd_bridge.files.actuators_sidecar import SUFFIX as ACTUATORS
+from mbd_bridge.files.flex_sidecar import SUFFIX as FLEX
+from mbd_bridge.files.forces_sidecar import SUFFIX as FORCES
+from mbd_bridge.files.left_out import LeftOut
+from mbd_bridge.files.sidecar import SUFFIX as LOOPS, existing_sidecar, sidecar_path
+from mbd_bridge.files.whole_file import inputs_kept, note_input
+from mbd_bridge.files.write import Form, form_of, refuse_stale, write_description
 from mbd_bridge.forces.urdf import file_elements
-from mbd_bridge.formats import Description, Joint, Link
-from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS
-from mbd_bridge.formats.flex_sidecar import SUFFIX as FLEX
-from mbd_bridge.formats.forces_sidecar import SUFFIX as FORCES
-from mbd_bridge.formats.left_out import LeftOut
-from mbd_bridge.formats.sidecar import SUFFIX as LOOPS
-from mbd_bridge.formats.sidecar import existing_sidecar, sidecar_path
-from mbd_bridge.formats.whole_file import inputs_kept, note_input
-from mbd_bridge.formats.write import Form, form_of, refuse_stale, write_description
-from mbd_bridge.mechanism import EARTH
+from mbd_bridge.model import EARTH
 
 WORLD = "world"
 FREE = "free_base"
@@ -140,7 +139,7 @@ def _sidecars(robot: Mechanism, path: str) -> list[str]:
         files.append(str(sidecar_path(Path(path), FORCES)))
         save_forces(files[-1], robot.forces)
     if robot.stated_actuators is not None:
-        from mbd_bridge.actuators.files import save_actuators
+        from mbd_bridge.applications.motors.files import save_actuators
 
         files.append(str(sidecar_path(Path(path), ACTUATORS)))
         save_actuators(files[-1], robot.stated_actuators)

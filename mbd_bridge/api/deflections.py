@@ -5,11 +5,10 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.kinematics.deflections import Deflections
-from mbd_bridge.kinematics.deflections import deflections as of_states
-from mbd_bridge.motions import Motion
-from mbd_bridge.simulate import Simulation
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.deflections import Deflections, deflections as of_states
+from mbd_bridge.simulation import Simulation
 
 
 def deflections(

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers, name_list
+from mbd_bridge.base.arguments import finite_numbers, name_list
+from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.tabular import Tabular
 from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel, is_traced
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics
 from mbd_bridge.solve.applied import Beside
 from mbd_bridge.solve.closed_kernel import kernel_of
@@ -21,13 +23,11 @@ from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import FUNCTIONS
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes, External
-from mbd_bridge.spatial import Array
-from mbd_bridge.tabular import Tabular
 
 if TYPE_CHECKING:
-    from mbd_bridge.actuators import Actuator, Actuators
-    from mbd_bridge.loads.bearings import BearingSet
-    from mbd_bridge.loads.bearings.bearing_set import BearingsGiven
+    from mbd_bridge.applications.bearings import BearingSet
+    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
+    from mbd_bridge.applications.motors import Actuator, Actuators
 
 
 class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
@@ -54,12 +54,12 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
         self.prepared = Prepared(model)
         self.stated_actuators: Actuators | None = None
         if actuators is not None:
-            from mbd_bridge.actuators import Actuators
+            from mbd_bridge.applications.motors import Actuators
 
             self.stated_actuators = Actuators.of(model, actuators)
         self.stated_bearings: BearingSet | None = None
         if bearings is not None:
-            from mbd_bridge.loads.bearings import BearingSet
+            from mbd_bridge.applications.bearings import BearingSet
 
             self.stated_bearings = BearingSet.of(model, bearings)
 

@@ -11,50 +11,52 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.sources import describe
-from mbd_bridge.arguments import file_path, finite_numbers, flag
-from mbd_bridge.crosscheck import Report
-from mbd_bridge.crosscheck import crosscheck as compare
-from mbd_bridge.errors import ModelError
-from mbd_bridge.external import (
+from mbd_bridge.applications.durability.spectrum import EXPONENTS
+from mbd_bridge.base.arguments import file_path, finite_numbers, flag
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
+from mbd_bridge.files import flex_sidecar
+from mbd_bridge.files.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
+from mbd_bridge.files.bags import Clock
+from mbd_bridge.files.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
+from mbd_bridge.files.forces_sidecar import SUFFIX
+from mbd_bridge.files.sidecar import existing_sidecar
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.whole_file import inputs_kept
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
+from mbd_bridge.loads.convention import At, In, On, Plane, Point
+from mbd_bridge.loads.streaming import LoadHistory
+from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
+from mbd_bridge.model.flexible import FlexibleLink
+from mbd_bridge.model.flexible_links import with_flexible
+from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.motion import Motion, Reading, motion_from_file, pieces_from_file
+from mbd_bridge.motion.external import (
     ExternalForces,
     ExternalGiven,
     Reads,
     external_forces,
     external_from_file,
 )
-from mbd_bridge.external.columns import How
-from mbd_bridge.external.force import Direction, Outside
-from mbd_bridge.external.naming import ForceNaming
-from mbd_bridge.flexible import FlexibleLink
-from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.formats import flex_sidecar
-from mbd_bridge.formats.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
-from mbd_bridge.formats.bags import Clock
-from mbd_bridge.formats.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
-from mbd_bridge.formats.forces_sidecar import SUFFIX
-from mbd_bridge.formats.sidecar import existing_sidecar
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.formats.whole_file import inputs_kept
-from mbd_bridge.kinematics.frames import Frames
-from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
-from mbd_bridge.loads.convention import At, In, On, Plane, Point
-from mbd_bridge.loads.durability.spectrum import EXPONENTS
-from mbd_bridge.loads.streaming import LoadHistory
-from mbd_bridge.mechanism import RANK_TOLERANCE, Cuts, build_model
-from mbd_bridge.mechanism.flexible import with_flexible
-from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.motions import Motion, Reading, motion_from_file, pieces_from_file
-from mbd_bridge.motions.names import Gaps
-from mbd_bridge.motions.smoothing import Smooth
+from mbd_bridge.motion.external.columns import How
+from mbd_bridge.motion.external.force import Direction, Outside
+from mbd_bridge.motion.external.naming import ForceNaming
+from mbd_bridge.motion.frames import Frames
+from mbd_bridge.motion.names import Gaps
+from mbd_bridge.motion.smoothing import Smooth
 from mbd_bridge.solve.assembly import InitialGuess
-from mbd_bridge.solve.assembly_batch import Assemblies, InitialGuesses
-from mbd_bridge.solve.assembly_batch import assemble_batch as assemble_states
+from mbd_bridge.solve.assembly_batch import (
+    Assemblies,
+    InitialGuesses,
+    assemble_batch as assemble_states,
+)
 from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, check_axes
 
 if TYPE_CHECKING:
-    from mbd_bridge.actuators import Actuator, Actuators
-    from mbd_bridge.loads.bearings.bearing_set import BearingsGiven
+    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
+    from mbd_bridge.applications.motors import Actuator, Actuators
 
 
 def load(
@@ -133,13 +135,13 @@ def load(
     if actuators is None:
         actuators = existing_sidecar(path, ACTUATORS_SUFFIX)
     if isinstance(actuators, str | PathLike):
-        from mbd_bridge.actuators import load as load_actuators
+        from mbd_bridge.applications.motors import load as load_actuators
 
         actuators = load_actuators(actuators, model)
     if bearings is None:
         bearings = existing_sidecar(path, BEARINGS_SUFFIX)
     if isinstance(bearings, str | PathLike):
-        from mbd_bridge.loads.bearings import load as load_bearings
+        from mbd_bridge.applications.bearings import load as load_bearings
 
         bearings = load_bearings(bearings, model)
     return Mechanism(model, forces, actuators, bearings)
@@ -341,7 +343,7 @@ def load_history(
     )
     known = None
     if bearings is not None:
-        from mbd_bridge.loads.bearings import BearingSet
+        from mbd_bridge.applications.bearings import BearingSet
 
         known = BearingSet.of(mechanism.model, bearings)
     asked = HistoryRequest(request, forces, exponents, plane, motors, known, threads)
@@ -407,7 +409,7 @@ def crosscheck(
 ) -> Report:
     """Compare a mechanism's loads and dynamics with those of other engines on random states.
 
-    See `mbd_bridge.crosscheck.crosscheck` for the options.
+    See `mbd_bridge.engines.crosscheck.crosscheck` for the options.
     """
     _check(mechanism, "crosscheck")
     return compare(mechanism.model, states=states, seed=seed, pybullet=pybullet)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.external import ExternalForces
+from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.loads import JointLoads, LoadRequest
-from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
-from mbd_bridge.motions import Motion, Pieces
+from mbd_bridge.motion import Motion, Pieces
+from mbd_bridge.motion.external import ExternalForces
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.bearings import BearingSet
+    from mbd_bridge.applications.bearings import BearingSet
 
 Look = Callable[[Motion, JointLoads], None]
 """Sees each piece of a motion with its loads."""

@@ -9,30 +9,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.dynamics import MechanismDynamics
-from mbd_bridge.arguments import as_floats, by_name, finite_numbers, flag
+from mbd_bridge.base.arguments import as_floats, by_name, finite_numbers, flag
+from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
 from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import FrameKinematics, Reference
-from mbd_bridge.errors import StateError, one_of, real_number, whole_number
-from mbd_bridge.formats.table import Column, Table
-from mbd_bridge.kinematics.frames import Frames, find_frame, prepare_centroid, prepare_frames
-from mbd_bridge.kinematics.inverse import InversePath
-from mbd_bridge.kinematics.paths import inverse_path, pose_targets
+from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.poses.static import static_loads
 from mbd_bridge.loads.poses.workspace import CLEARANCE, Ranges, Workspace
 from mbd_bridge.loads.poses.worst import WorstPoses, worst_poses
 from mbd_bridge.loads.selected import actuation_names, select_joints
-from mbd_bridge.mechanism import Model, rebuilt
-from mbd_bridge.mechanism.payload import with_payload
-from mbd_bridge.motions import CompletionOptions, Motion, Reading
-from mbd_bridge.motions.partial import completed_motion
-from mbd_bridge.motions.path import moving_targets
-from mbd_bridge.motions.reading import REACHED
+from mbd_bridge.model import Model, rebuilt
+from mbd_bridge.model.payload import with_payload
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import CompletionOptions, Motion, Reading
+from mbd_bridge.motion.frames import Frames, find_frame, prepare_centroid, prepare_frames
+from mbd_bridge.motion.inverse import InversePath
+from mbd_bridge.motion.partial import completed_motion
+from mbd_bridge.motion.path import moving_targets
+from mbd_bridge.motion.paths import inverse_path, pose_targets
+from mbd_bridge.motion.reading import REACHED
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.quaternions import unit_quaternions
-from mbd_bridge.spatial import Array
 
 
 class MechanismKinematics(MechanismDynamics):
@@ -97,7 +97,7 @@ class MechanismKinematics(MechanismDynamics):
             finite_numbers(f"recorded[{name!r}]", own, times.shape) for name, own in columns.items()
         ]
         heads = (Column("time", "s"), *(Column(name) for name in columns))
-        table = Table(heads, np.column_stack([times, *values]), None, "recorded")
+        table = ColumnTable(heads, np.column_stack([times, *values]), None, "recorded")
         options = CompletionOptions(near, frames, given, tolerance)
         reading = Reading(flag("rest", rest), completion=options)
         return completed_motion(table, self.model, reading, check=flag("check", check))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbd_bridge.external import ExternalForces
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.motion.external import ExternalForces
 
 
 @dataclass(frozen=True, eq=False)

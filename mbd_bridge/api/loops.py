@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, finite_numbers, name_list
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.arguments import as_floats, finite_numbers, name_list
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.loads.determined import undetermined
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import LoopReport, assemble, report
 from mbd_bridge.solve.assembly import within_reach
-from mbd_bridge.spatial import Array
 
 
 class Loops:

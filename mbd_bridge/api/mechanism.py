@@ -16,29 +16,28 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.api.bearings import MechanismBearings
 from mbd_bridge.api.loops import Loops
-from mbd_bridge.arguments import an_instance
-from mbd_bridge.crosscheck import Report
-from mbd_bridge.crosscheck import crosscheck as compare
-from mbd_bridge.errors import StateError, warn
-from mbd_bridge.external import ExternalGiven, wrenches_at
-from mbd_bridge.flexible import FlexibleLink
+from mbd_bridge.applications.free_body import FreeBody, free_body, joints_of
+from mbd_bridge.base.arguments import an_instance
+from mbd_bridge.base.errors import StateError, warn
+from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
+from mbd_bridge.files import Description
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.formats import Description
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.loads.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.loads.uncertainty import with_uncertainty
-from mbd_bridge.mechanism import RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
-from mbd_bridge.mechanism.flexible import with_flexible
-from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.mechanism.payload import with_payload
-from mbd_bridge.motions import Motion
+from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
+from mbd_bridge.model.flexible import FlexibleLink
+from mbd_bridge.model.flexible_links import with_flexible
+from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.payload import with_payload
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalGiven, wrenches_at
 from mbd_bridge.solve import Assembly, assemble
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.prepared import in_link_axes
 from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
-from mbd_bridge.spatial import Array
 
 
 class Mechanism(MechanismBearings):
@@ -83,7 +82,7 @@ class Mechanism(MechanismBearings):
 
         ``RigidConstraintModel``s become loop joints: balls (3-D) and welds (6-D).
         """
-        from mbd_bridge.bridges.pinocchio import from_pinocchio
+        from mbd_bridge.engines.pinocchio import from_pinocchio
 
         return Mechanism(from_pinocchio(model, constraints, rank_tolerance))
 
@@ -92,7 +91,7 @@ class Mechanism(MechanismBearings):
 
         Joints that mimic another are independent there, as in pinocchio's own reading by default.
         """
-        from mbd_bridge.bridges.pinocchio import to_pinocchio
+        from mbd_bridge.engines.pinocchio import to_pinocchio
 
         if any(body.coupled for body in self.model.bodies):
             warn("joints that mimic another are independent in the pinocchio model")

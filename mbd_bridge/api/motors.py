@@ -10,17 +10,17 @@ import numpy as np
 
 from mbd_bridge.api.kinematics import MechanismKinematics
 from mbd_bridge.api.load_inputs import LoadInputs
-from mbd_bridge.arguments import an_instance, flag, name_list
-from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.external import ExternalGiven, external_forces
+from mbd_bridge.base.arguments import an_instance, flag, name_list
+from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.mechanism import Model
-from mbd_bridge.motions import Motion
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalGiven, external_forces
 from mbd_bridge.solve.wrenches import Axes
-from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
-    from mbd_bridge.actuators import Actuator, Actuators, Motors, MotorsCounter
+    from mbd_bridge.applications.motors import Actuator, Actuators, Motors, MotorsCounter
 
 
 class MechanismMotors(MechanismKinematics):
@@ -65,8 +65,8 @@ class MechanismMotors(MechanismKinematics):
         joints: Iterable[str] | str | None,
         actuated: Iterable[str] | str | None,
     ) -> tuple[Actuator, ...]:
-        from mbd_bridge.actuators import Actuators
-        from mbd_bridge.actuators.from_file import actuated_coordinates, completed
+        from mbd_bridge.applications.motors import Actuators
+        from mbd_bridge.applications.motors.from_file import actuated_coordinates, completed
 
         stated = Actuators() if self.stated_actuators is None else self.stated_actuators
         named = actuated if actuated is None else name_list("actuated", actuated, "joints")
@@ -139,7 +139,7 @@ class MechanismMotors(MechanismKinematics):
         self, inputs: LoadInputs, joints: Iterable[str] | str | None = None
     ) -> MotorsCounter:
         """Return what counts the duties of motors along a motion in pieces; see `motors`."""
-        from mbd_bridge.actuators import MotorsCounter
+        from mbd_bridge.applications.motors import MotorsCounter
 
         actuators = self._actuators(inputs.forces, joints, inputs.actuated)
         return MotorsCounter(self.model, actuators, partial(self._actuation, inputs))

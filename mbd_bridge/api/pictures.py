@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import an_instance, flag, name_list
-from mbd_bridge.errors import ModelError, StateError, one_of, real_number
-from mbd_bridge.external import ExternalGiven, external_forces
-from mbd_bridge.motions import Motion
-from mbd_bridge.readable import instant, on_clock
-from mbd_bridge.simulate import Simulation
+from mbd_bridge.base.arguments import an_instance, flag, name_list
+from mbd_bridge.base.errors import ModelError, StateError, one_of, real_number
+from mbd_bridge.base.readable import instant, on_clock
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalGiven, external_forces
+from mbd_bridge.simulation import Simulation
 
 if TYPE_CHECKING:
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.model import Model
     from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.source import Rest, Source
     from mbd_bridge.view.take import Overlays

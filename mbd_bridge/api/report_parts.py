@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import by_name
-from mbd_bridge.errors import MbdError, StateError, real_number, unknown_name
-from mbd_bridge.external import ExternalForces, ExternalGiven
+from mbd_bridge.base.arguments import by_name
+from mbd_bridge.base.errors import MbdError, StateError, real_number, unknown_name
+from mbd_bridge.base.readable import instant, quantity
 from mbd_bridge.loads import JointLoads
-from mbd_bridge.motions import Motion, Pieces
-from mbd_bridge.motions.sample import MotionSample
-from mbd_bridge.readable import instant, quantity
-from mbd_bridge.simulate import Simulation
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion, Pieces
+from mbd_bridge.motion.external import ExternalForces, ExternalGiven
+from mbd_bridge.motion.sample import MotionSample
+from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve import LoopReport
-from mbd_bridge.spatial import Array
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.streaming import LoadHistory
@@ -50,7 +50,7 @@ class NamedMotion(NamedTuple):
 
 
 @dataclass
-class Worst:
+class WorstState:
     """The state with the largest force so far.
 
     Attributes
@@ -99,12 +99,12 @@ class Reported:
     weight: float
     said: str
     history: LoadHistory
-    worst: Worst = field(default_factory=Worst)
+    worst: WorstState = field(default_factory=WorstState)
     external: ExternalForces | None = None
     source: Callable[[], Source | None] = lambda: None
 
 
-class Seen:
+class SeenPieces:
     """What is kept of a motion as its pieces pass by.
 
     Parameters
@@ -113,7 +113,7 @@ class Seen:
     """
 
     def __init__(self, view: bool) -> None:
-        self.worst, self.sample, self._view = Worst(), MotionSample(), view
+        self.worst, self.sample, self._view = WorstState(), MotionSample(), view
 
     def look(self, piece: Motion, loads: JointLoads) -> None:
         """Take in a piece."""
@@ -187,7 +187,7 @@ def loop_report(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
 
 def draw(
     what: Simulation | Mechanism,
-    worst: Worst,
+    worst: WorstState,
     actuated: Iterable[str] | None,
     forces: ExternalForces | None,
     factor: float,

@@ -15,31 +15,31 @@ from mbd_bridge.api.report_parts import (
     NamedMotion,
     OneMotion,
     Reported,
-    Seen,
+    SeenPieces,
     draw,
     loop_report,
     named_motions,
     scene,
 )
 from mbd_bridge.api.simulated import mechanism_of, simulated_history
-from mbd_bridge.arguments import file_path
-from mbd_bridge.crosscheck import crosscheck
-from mbd_bridge.errors import FileError, ModelError, StateError
-from mbd_bridge.external import ExternalForces, ExternalGiven, external_forces
-from mbd_bridge.kinematics.frames import Frames
+from mbd_bridge.applications.durability.spectrum import EXPONENTS
+from mbd_bridge.base.arguments import file_path
+from mbd_bridge.base.errors import FileError, ModelError, StateError
+from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
-from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
-from mbd_bridge.motions import Motion, MotionParts, Pieces, Reading, pieces_from_file
-from mbd_bridge.motions.names import Gaps
-from mbd_bridge.motions.smoothing import Smooth
-from mbd_bridge.simulate import Simulation
+from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
+from mbd_bridge.motion.external import ExternalForces, ExternalGiven, external_forces
+from mbd_bridge.motion.frames import Frames
+from mbd_bridge.motion.names import Gaps
+from mbd_bridge.motion.smoothing import Smooth
+from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.bearings.bearing_set import BearingSet, BearingsGiven
+    from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven
     from mbd_bridge.view.source import Source
 
 STATES = 20
@@ -125,7 +125,7 @@ def report(
     alone ``["motion"]``.
     """
     from mbd_bridge import __version__
-    from mbd_bridge.formats.whole_file import check_place
+    from mbd_bridge.files.whole_file import check_place
     from mbd_bridge.reports import Subject, TitleBlock, write_report
     from mbd_bridge.view.exaggerate import check_factor
 
@@ -222,7 +222,7 @@ def _known(mechanism: Mechanism, given: BearingsGiven | None) -> BearingSet | No
     """Return the bearings that are given, checked; None: those that the machine states."""
     if given is None:
         return None
-    from mbd_bridge.loads.bearings import BearingSet
+    from mbd_bridge.applications.bearings import BearingSet
 
     return BearingSet.of(mechanism.model, given)
 
@@ -259,7 +259,7 @@ def _along(
     if own is not None:
         forces = own if asked.external is None else asked.external + own
         asked = replace(asked, external=forces, request=replace(asked.request, links=forces.links))
-    pieces, seen = _pieces(mechanism, named.motion, reading), Seen(view)
+    pieces, seen = _pieces(mechanism, named.motion, reading), SeenPieces(view)
     history = asked.along(mechanism, pieces, look=seen.look)
 
     def source() -> Source | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import nan
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.formats import Limits
-from mbd_bridge.mechanism.units import FORCE_UNIT, velocity_units
-from mbd_bridge.reports.outline import rows as outline
-from mbd_bridge.reports.outline import walk
-from mbd_bridge.tabular import Rows, Series, of_units
+from mbd_bridge.base.tabular import Rows, Series, of_units
+from mbd_bridge.files import Limits
+from mbd_bridge.model.units import FORCE_UNIT, velocity_units
+from mbd_bridge.reports.outline import rows as outline, walk
 
 
 def rows_of(mechanism: Mechanism) -> Rows:

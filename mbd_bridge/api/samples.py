@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
-from mbd_bridge.errors import MissingPackageError
+from mbd_bridge.base.errors import MissingPackageError
 
 FOLDER = "urdf"
 """The folder with the models, beside the package in a clone."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import an_instance
-from mbd_bridge.external import ExternalGiven
+from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads.sections import SectionLoads, SectionSolver
+from mbd_bridge.motion.external import ExternalGiven
 
 
 def section_loads(

@@ -16,12 +16,12 @@ from dataclasses import replace
 import numpy as np
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.arguments import an_instance, finite_numbers
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.external import ExternalForces
-from mbd_bridge.motions import Motion
-from mbd_bridge.readable import instant, on_clock
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.arguments import an_instance, finite_numbers
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.base.readable import instant, on_clock
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalForces
 
 
 def compensate_sensors(

@@ -9,13 +9,13 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.motors import without_rotors
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
-from mbd_bridge.motions import Motion, MotionParts
-from mbd_bridge.simulate import Simulation
-from mbd_bridge.simulate.results.efforts import efforts
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion, MotionParts
+from mbd_bridge.simulation import Simulation
+from mbd_bridge.simulation.results.efforts import efforts
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.bearings import BearingSet
+    from mbd_bridge.applications.bearings import BearingSet
 
 
 def mechanism_of(run: Simulation) -> Mechanism:
@@ -50,7 +50,7 @@ def simulated_history(
     motion = Motion(run.time, run.q, run.v, run.a, *names, (), run.model)
     counters: dict[str, Any] = {}
     if motors or (motors is None and mechanism.has_motors):
-        from mbd_bridge.actuators import MotorsCounter
+        from mbd_bridge.applications.motors import MotorsCounter
 
         tau = without_rotors(run.model, efforts(run), run.a)
 
@@ -60,7 +60,7 @@ def simulated_history(
         counters["motors"] = MotorsCounter(run.model, mechanism.moved_by(tau), given)
     known = mechanism.stated_bearings if bearings is None else bearings
     if known is not None and len(known):
-        from mbd_bridge.loads.bearings import BearingsCounter
+        from mbd_bridge.applications.bearings import BearingsCounter
 
         joints = tuple(known.by_joint)
         reactions = run.joint_loads(joints, reaction=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import Description, read
-from mbd_bridge.formats.kinds import format_of
-from mbd_bridge.formats.sdf import read_sdf
-from mbd_bridge.formats.sidecar import with_sidecar
-from mbd_bridge.formats.srdf import with_configurations
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files import Description, read
+from mbd_bridge.files.kinds import format_of
+from mbd_bridge.files.sdf import read_sdf
+from mbd_bridge.files.sidecar import with_sidecar
+from mbd_bridge.files.srdf import with_configurations
 
 
 def describe(
@@ -33,7 +33,7 @@ def describe(
         if arguments and form in ("MJCF", "SDF"):
             raise FileError(f"arguments are for xacro files, and this is {form}", name)
         if form == "MJCF":
-            from mbd_bridge.bridges.mujoco import read_mjcf
+            from mbd_bridge.engines.mujoco import read_mjcf
 
             return with_sidecar(read_mjcf(path))
         if form == "SDF":

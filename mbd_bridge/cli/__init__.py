@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 
 DISAGREEMENT = 1
 BAD_INPUT = 2
@@ -50,7 +50,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         several_motions,
         xacro_arguments,
     )
-    from mbd_bridge.formats.whole_file import inputs_kept, note_input
+    from mbd_bridge.files.whole_file import inputs_kept, note_input
     from mbd_bridge.kernels.native import machine
 
     sys.stderr = sys.stderr or io.StringIO()

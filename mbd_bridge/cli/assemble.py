@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli.parser import Names, add_robot
+from mbd_bridge.cli.parser import NamesAction, add_robot
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.model import Model
     from mbd_bridge.solve import Assembly, LoopReport
 
 SUMMARY = "close the loops nearest to an initial guess; degrees of freedom, redundancy"
@@ -61,7 +61,7 @@ def add_state(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fixed",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         default=[],
         metavar="JOINT",
         help="joints that stay exactly as given, velocities too",
@@ -85,8 +85,8 @@ def add_state(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the assembled state; return 1 if a loop stays open."""
+    from mbd_bridge.base.errors import SolveError
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.errors import SolveError
 
     robot = screen.load_robot(options)
     problem = None
@@ -134,9 +134,9 @@ def say_start(robot: Mechanism, options: argparse.Namespace, start: Assembly) ->
 
 def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
     """Return the coordinates in SI units that NAME=VALUE words give; "velocity" takes rates."""
-    from mbd_bridge.errors import StateError, unknown_name
-    from mbd_bridge.mechanism.units import model_units
-    from mbd_bridge.units import in_si, measured
+    from mbd_bridge.base.errors import StateError, unknown_name
+    from mbd_bridge.base.units import in_si, measured
+    from mbd_bridge.model.units import model_units
 
     of_q, of_v = model_units(model)
     units = dict(zip(model.coordinate_names, of_q, strict=True))
@@ -163,7 +163,7 @@ def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
 
 
 def _headline(robot: Mechanism, found: Assembly, report: LoopReport) -> str:
-    from mbd_bridge.errors import count
+    from mbd_bridge.base.errors import count
 
     steps = count(found.iterations, "iteration")
     state = f"closed in {steps}" if found.closed else "NOT CLOSED"
@@ -181,7 +181,7 @@ def _number(value: float) -> str:
 
 def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
     from mbd_bridge.cli import screen
-    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.model.units import model_units
 
     model = robot.model
     of_q, of_v = model_units(model)

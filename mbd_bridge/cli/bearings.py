@@ -12,8 +12,8 @@ from mbd_bridge.cli.parser import add_robot, whole_number
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.loads.bearings import BearingDuty, Bearings
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.applications.bearings import BearingDuty, Bearings
 
 SUMMARY = "radial, axial and tilting loads of bearings, and rating lives (ISO 281)"
 DESCRIPTION = f"""\
@@ -137,8 +137,8 @@ def tables(found: Bearings) -> tuple[Table | str, ...]:
 
 
 def _loads(duty: BearingDuty) -> tuple[str, ...]:
+    from mbd_bridge.base.readable import instant, number
     from mbd_bridge.loads.round_off import ROUND_OFF
-    from mbd_bridge.readable import instant, number
 
     floor = ROUND_OFF * max(duty.radial.value, duty.axial.value)
     axial, radial, tilting = duty.determined
@@ -164,7 +164,7 @@ def _bearing(text: str) -> tuple[str, Any]:
     """Return joint and bearing of JOINT:C=N,..."""
     from dataclasses import fields
 
-    from mbd_bridge.loads.bearings import Bearing
+    from mbd_bridge.applications.bearings import Bearing
 
     joint, colon, rest = text.rpartition(":")
     known = [one.name for one in fields(Bearing)]

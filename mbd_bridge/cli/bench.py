@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from mbd_bridge.base.errors import count
 from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
-from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
-    from mbd_bridge.crosscheck.bench import Bench
-    from mbd_bridge.crosscheck.timing import Timing
+    from mbd_bridge.engines.crosscheck.bench import Bench
+    from mbd_bridge.engines.crosscheck.timing import Timing
 
 SUMMARY = "measure our kernels and pinocchio side by side"
 DESCRIPTION = """\
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the measurements."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.crosscheck.bench import bench
+    from mbd_bridge.engines.crosscheck.bench import bench
 
     robot = screen.load_robot(options)
     model, console = robot.model, screen.stdout()
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json is not None:
         import json
 
-        from mbd_bridge.formats.whole_file import whole_file
+        from mbd_bridge.files.whole_file import whole_file
 
         with whole_file(options.json) as file:
             json.dump(result.as_json(), file, indent=2)

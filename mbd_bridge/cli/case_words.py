@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import motion_file, shared
-from mbd_bridge.cli.parser import Names
+from mbd_bridge.cli.parser import NamesAction
 
 if TYPE_CHECKING:
-    from mbd_bridge.assumptions import Assumption
-    from mbd_bridge.mechanism import Model
-    from mbd_bridge.motions import Motion, Pieces
+    from mbd_bridge.base.assumptions import Assumption
+    from mbd_bridge.model import Model
+    from mbd_bridge.motion import Motion, Pieces
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weight",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         default=[],
         metavar="NAME=N",
         help="repetitions of a load case (1)",
@@ -39,7 +39,7 @@ def files(options: argparse.Namespace) -> dict[str, str]:
     from os.path import exists
     from pathlib import PurePath
 
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.base.errors import StateError
 
     found: dict[str, str] = {}
     for word in options.motion:
@@ -89,7 +89,7 @@ class CasePieces:
 
 def weights(options: argparse.Namespace, names: dict[str, str]) -> dict[str, float]:
     """Return the repetitions that --weight gives."""
-    from mbd_bridge.errors import StateError, unknown_name
+    from mbd_bridge.base.errors import StateError, unknown_name
 
     found: dict[str, float] = {}
     form = "NAME=N such as pick=2e6"

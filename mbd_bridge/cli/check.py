@@ -10,7 +10,7 @@ from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mbd_bridge.crosscheck import Row
+    from mbd_bridge.engines.crosscheck import Row
 
 SUMMARY = "compare loads and dynamics with pinocchio, pybullet and MuJoCo"
 DESCRIPTION = """\
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the comparison; return 1 on disagreement."""
     from mbd_bridge.cli import DISAGREEMENT, screen
-    from mbd_bridge.crosscheck import crosscheck
+    from mbd_bridge.engines.crosscheck import crosscheck
 
     robot = screen.load_robot(options)
     with screen.waiting("checking"):

@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
     import warnings
 
     from mbd_bridge.api.convert import convert
+    from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import MbdWarning
 
     options.rigid = options.flexible is None  # what bends stands in its own file
     robot = screen.load_robot(options)

@@ -10,8 +10,9 @@ from mbd_bridge.cli.assemble import add_state
 from mbd_bridge.cli.parser import OutputFile, add_robot
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism, System
+    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.kernels import Kernel
+    from mbd_bridge.simulation.system import System
     from mbd_bridge.solve import Assembly
 
 WHAT = (
@@ -94,8 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the source."""
+    from mbd_bridge.base.errors import ModelError
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import ModelError
     from mbd_bridge.kernels import c_source
 
     taking = {
@@ -122,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         screen.data_stdout().write(text)
         return 0
-    from mbd_bridge.formats.whole_file import whole_file
+    from mbd_bridge.files.whole_file import whole_file
 
     with whole_file(options.output) as file:
         file.write(text)
@@ -135,10 +136,10 @@ def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
     import warnings
     from pathlib import Path
 
+    from mbd_bridge.applications.fmu.export import export_fmu
+    from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import MbdWarning
-    from mbd_bridge.fmu.export import export_fmu
-    from mbd_bridge.simulate.variables import UNDETERMINED
+    from mbd_bridge.simulation.variables import UNDETERMINED
 
     system, start = _system(robot, options, inputs_of_joints=True)
     path = options.output or f"{Path(options.robot).stem}.fmu"
@@ -171,10 +172,10 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     """Return the source of a step of a system."""
     import warnings
 
-    from mbd_bridge.api import Equations
+    from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import MbdWarning
-    from mbd_bridge.simulate.steps.source import step_source
+    from mbd_bridge.simulation.equations import Equations
+    from mbd_bridge.simulation.steps.source import step_source
 
     system, start = _system(robot, options)
     with warnings.catch_warnings(record=True) as caught:
@@ -195,10 +196,10 @@ def _system(
     ----------
     inputs_of_joints : give joints that nothing else moves an input for their torque
     """
-    from mbd_bridge.api import System
+    from mbd_bridge.applications.fmu.export import torque_inputs
     from mbd_bridge.cli.assemble import say_start
     from mbd_bridge.cli.simulate import start_of
-    from mbd_bridge.fmu.export import torque_inputs
+    from mbd_bridge.simulation.system import System
 
     every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
     moved = inputs.motions(robot, options.prescribe)
@@ -219,9 +220,9 @@ def _system(
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:
     """Return the kernel and what the head of the C file says of it."""
+    from mbd_bridge.base.errors import ModelError
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import ModelError
-    from mbd_bridge.mechanism.units import model_notes
+    from mbd_bridge.model.units import model_notes
 
     notes = model_notes(robot.model)
     if robot.forces and options.what != "joint_loads":

@@ -9,8 +9,8 @@ from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import vector
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.external import ExternalForces
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.motion.external import ExternalForces
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, recording: bool = True) -> None:
@@ -89,10 +89,10 @@ def read(
     options: argparse.Namespace, robot: Mechanism, *, tell: bool = True
 ) -> ExternalForces | None:
     """Return the external forces that the options name; say what they are."""
-    from mbd_bridge.api import load_external
+    from mbd_bridge.api.functions import load_external
+    from mbd_bridge.base.errors import StateError
     from mbd_bridge.cli import motion_file, screen
-    from mbd_bridge.errors import StateError
-    from mbd_bridge.external import ExternalForces
+    from mbd_bridge.motion.external import ExternalForces
 
     found = ExternalForces(robot.model)
     common = {"axes": options.external_in, "point": options.external_point}

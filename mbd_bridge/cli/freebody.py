@@ -10,7 +10,7 @@ from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.loads.free_body import FreeBody, NearestInstants, PeakInstants
+    from mbd_bridge.applications.free_body import FreeBody, NearestInstants, PeakInstants
 
 SUMMARY = "all that acts on a link at chosen instants, for strength analysis"
 DESCRIPTION = """\
@@ -70,9 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find the instants, cut the link free there, show and write it."""
+    from mbd_bridge.applications.free_body.files import check_output
+    from mbd_bridge.base.errors import count
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import count
-    from mbd_bridge.loads.free_body.files import check_output
 
     motion_file.check_given(options)
     if options.output is not None:
@@ -110,8 +110,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _instants(words: list[str]) -> NearestInstants | PeakInstants:
     """Return what keeps the instants that are asked for."""
-    from mbd_bridge.errors import StateError
-    from mbd_bridge.loads.free_body import NearestInstants, PeakInstants
+    from mbd_bridge.applications.free_body import NearestInstants, PeakInstants
+    from mbd_bridge.base.errors import StateError
 
     if _are_times(words):
         return NearestInstants([float(word) for word in words])
@@ -132,16 +132,16 @@ def _number(word: str) -> float:
 
 
 def _heading(body: FreeBody, k: int) -> str:
-    from mbd_bridge.readable import instant
+    from mbd_bridge.base.readable import instant
 
     label = f": {body.labels[k]}" if body.labels[k] else ""
     return f"instant {k + 1}, t = {instant(body.time[k])} s{label}"
 
 
 def _table(body: FreeBody, k: int) -> Any:
+    from mbd_bridge.base.readable import number
     from mbd_bridge.cli import screen
-    from mbd_bridge.motions.table import COMPONENTS
-    from mbd_bridge.readable import number
+    from mbd_bridge.motion.table import COMPONENTS
 
     rows, cleaned = [], body.round_off.cleaned_wrench
     for one in body.acting:

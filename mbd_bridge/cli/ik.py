@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the motion; return 1 if a row is not reached."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.tables import read_table
-    from mbd_bridge.motions.path import motion_along_path
-    from mbd_bridge.motions.reading import REACHED
+    from mbd_bridge.files.tables import read_table
+    from mbd_bridge.motion.path import motion_along_path
+    from mbd_bridge.motion.reading import REACHED
 
     shared.check_table(options)
     robot = screen.load_robot(options)

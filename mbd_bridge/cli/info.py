@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from mbd_bridge.base.errors import count
 from mbd_bridge.cli.parser import add_robot
-from mbd_bridge.errors import count
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from mbd_bridge.forces import ForceElement
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.model import Model
 
 SUMMARY = "the tree of joints, coordinates, degrees of freedom, masses, loops"
 DESCRIPTION = """\
@@ -88,7 +88,7 @@ def _headline(model: Model) -> str:
 
 def _coordinates(model: Model) -> Table:
     from mbd_bridge.cli import screen
-    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.model.units import model_units
 
     of_q, of_v = model_units(model)
     names, rates = model.coordinate_names, model.velocity_names
@@ -102,7 +102,7 @@ def _coordinates(model: Model) -> Table:
 
 def _loops(model: Model) -> Table:
     from mbd_bridge.cli import screen
-    from mbd_bridge.mechanism import JOINT_TYPES
+    from mbd_bridge.model import JOINT_TYPES
 
     rows = []
     number = {cut.name: len(cut.rows) for cut in model.cuts}

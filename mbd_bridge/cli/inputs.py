@@ -11,9 +11,9 @@ import numpy as np
 from mbd_bridge.cli import shared
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.mechanism import Model
-    from mbd_bridge.spatial import Array
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.model import Model
+    from mbd_bridge.model.spatial import Array
 
 FormulaOrTable: TypeAlias = "str | tuple[Array, Array]"
 """A formula, or a table."""
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --prescribe prescribes by coordinate, in SI units."""
-    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.model.units import model_units
 
     of_q, _ = model_units(robot.model)
     measures = dict(zip(robot.coordinate_names, of_q, strict=True))
@@ -61,7 +61,7 @@ def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
 
 def forces(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     """Return what --torque gives by velocity, in SI units."""
-    from mbd_bridge.mechanism.units import FORCE_UNIT, model_units
+    from mbd_bridge.model.units import FORCE_UNIT, model_units
 
     _, of_v = model_units(robot.model)
     units = [FORCE_UNIT[unit] for unit in of_v]
@@ -79,9 +79,9 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
     path, column = _file(text)
     if path is None:
         return text
-    from mbd_bridge.formats.tables import read_table
-    from mbd_bridge.motions.columns import in_si, times
-    from mbd_bridge.motions.spellings import Spellings
+    from mbd_bridge.files.tables import read_table
+    from mbd_bridge.motion.columns import in_si, times
+    from mbd_bridge.motion.names import Spellings
 
     written = read_table(path)
     table = Spellings(measures | {"time": "s"}).table(written)
@@ -98,8 +98,8 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
 def _counted_on(name: str, what: FormulaOrTable, model: Model) -> FormulaOrTable:
     """Return a table with its angle counted on where it begins again after a turn, and say so."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.table import Column
-    from mbd_bridge.motions.unwrap import Unwrapping
+    from mbd_bridge.files.table import Column
+    from mbd_bridge.motion.unwrap import Unwrapping
 
     if isinstance(what, str):
         return what

@@ -12,13 +12,13 @@ from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_actuators, add_output, add_robot, vector
 
 if TYPE_CHECKING:
-    from mbd_bridge.actuators import MotorsCounter
-    from mbd_bridge.assumptions import Assumptions
-    from mbd_bridge.external import ExternalForces
+    from mbd_bridge.applications.motors import MotorsCounter
+    from mbd_bridge.base.assumptions import Assumptions
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.loads.efforts import EffortDifferences
-    from mbd_bridge.loads.peaks import Peaks
-    from mbd_bridge.motions import Pieces
+    from mbd_bridge.loads.peaks import LoadPeaks
+    from mbd_bridge.motion import Pieces
+    from mbd_bridge.motion.external import ExternalForces
 
 SUMMARY = "force, moment and actuation of joints along a motion"
 DESCRIPTION = f"""\
@@ -154,13 +154,13 @@ def _write(
     options: argparse.Namespace,
     forces: ExternalForces | None,
     motors: MotorsCounter | None,
-) -> tuple[int, Peaks, tuple[str, ...], Assumptions, EffortDifferences | None]:
+) -> tuple[int, LoadPeaks, tuple[str, ...], Assumptions, EffortDifferences | None]:
     """Write the loads piece by piece; return rows, peaks, notes, assumptions, efforts."""
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.assumed import assumptions_of, undetermined_components
     from mbd_bridge.loads.efforts import EffortCounter
     from mbd_bridge.loads.export import load_rows
-    from mbd_bridge.loads.peaks import Peaks
+    from mbd_bridge.loads.peaks import LoadPeaks
     from mbd_bridge.loads.streaming import loads_writer, lost_components
     from mbd_bridge.loads.streaming.load_history import total_use
 
@@ -170,7 +170,7 @@ def _write(
         for motion in pieces:
             loads = solver.along(motion, forces, threads=options.threads)
             if out is None or peaks is None:
-                peaks, named = Peaks(solver.model, loads), loads.determined
+                peaks, named = LoadPeaks(solver.model, loads), loads.determined
                 sure, bands = named.copy(), loads.uncertainty is not None
                 said = loop_loads.actuated(solver) | external.said(forces)
                 out = stack.enter_context(loads_writer(target, loads, pieces, options.digits, said))

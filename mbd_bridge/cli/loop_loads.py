@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from mbd_bridge.cli import shared
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
     from mbd_bridge.api.load_inputs import LoadInputs
-    from mbd_bridge.external import ExternalForces
+    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.loads import LoadSolver
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.model import Model
+    from mbd_bridge.motion.external import ExternalForces
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def actuated(solver: LoadSolver) -> dict[str, str]:
 
 def check(model: Model, options: argparse.Namespace) -> None:
     """Refuse a mechanism with loops whose actuators are not said, and actuators without loops."""
-    from mbd_bridge.errors import ModelError
+    from mbd_bridge.base.errors import ModelError
 
     if model.cuts and options.actuated is None and model.description.actuated is None:
         names = [

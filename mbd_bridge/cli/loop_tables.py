@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from mbd_bridge.base.readable import instant, number, shown_in
 from mbd_bridge.cli import screen
-from mbd_bridge.readable import instant, number, shown_in
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
+    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.loads.efforts import EffortDifferences
-    from mbd_bridge.loads.peaks import Peaks
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.loads.peaks import LoadPeaks
+    from mbd_bridge.model import Model
     from mbd_bridge.solve import Assembly, LoopReport
 
 
 def info(console: Console, robot: Mechanism) -> None:
     """Show what the loops do at the assembled position nearest to zero."""
-    from mbd_bridge.errors import MbdError
+    from mbd_bridge.base.errors import MbdError
     from mbd_bridge.solve.tolerances import ASSEMBLED
 
     try:
@@ -88,7 +88,7 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
         yield f"REVERSED: the two axes of {name} point against each other; try another --near"
 
 
-def peaks(found: Peaks) -> Table:
+def peaks(found: LoadPeaks) -> Table:
     """Return the peaks of force, moment and actuators, taken over the determined components."""
     rows, joint, round_off = [], "", found.round_off
     for peak in found.rows:

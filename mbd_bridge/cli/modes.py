@@ -7,17 +7,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli.assemble import guesses
-from mbd_bridge.cli.parser import Names, OutputFile, add_robot
+from mbd_bridge.cli.parser import NamesAction, OutputFile, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
-from mbd_bridge.formats.pictures import PLOT_NAMES
+from mbd_bridge.files.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.linear import LinearModel, Mode, SteadyState
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.applications.linear import LinearModel, Mode, SteadyState
 
 SUMMARY = "eigenvalues and modes about the equilibrium or a steady motion"
 DESCRIPTION = """\
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--coordinates",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         default=[],
         metavar="NAME",
         help="displacements that are to be independent",
@@ -65,9 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the modes, or draw the eigenvalues over a velocity."""
+    from mbd_bridge.base.errors import StateError, count
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import StateError, count
-    from mbd_bridge.mechanism.units import model_units
+    from mbd_bridge.model.units import model_units
 
     if options.output is not None:
         picture_suffix(options.output)
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     models = [
         _linear(robot, near, {**velocity, name: value}, options.coordinates)[1] for value in values
     ]
-    from mbd_bridge.linear import plot_eigenvalues
+    from mbd_bridge.applications.linear import plot_eigenvalues
 
     label = f"{name} [{rates[name]}]"
     save_picture(lambda: [plot_eigenvalues(values, models, label)], options.output)
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 def _linear(
     robot: Mechanism, near: dict[str, float], velocity: dict[str, float], names: list[str]
 ) -> tuple[SteadyState, LinearModel]:
-    from mbd_bridge.linear import equilibrium, linearise, steady_motion
+    from mbd_bridge.applications.linear import equilibrium, linearise, steady_motion
 
     state = steady_motion(robot, velocity, near) if velocity else equilibrium(robot, near)
     return state, linearise(robot, state, coordinates=names)
@@ -115,7 +115,7 @@ def _range(text: str, rates: dict[str, str]) -> tuple[str, list[float]]:
     """Return the velocity that --over varies, and its values."""
     import numpy as np
 
-    from mbd_bridge.errors import StateError, unknown_name
+    from mbd_bridge.base.errors import StateError, unknown_name
 
     match = _RANGE.fullmatch(text)
     try:

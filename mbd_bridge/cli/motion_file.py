@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.parser import Names
+from mbd_bridge.cli.parser import NamesAction
 
 if TYPE_CHECKING:
-    from mbd_bridge.kinematics.frames import Placed
-    from mbd_bridge.mechanism import Model
-    from mbd_bridge.motions import Motion, Pieces, Reading
+    from mbd_bridge.model import Model
+    from mbd_bridge.motion import Motion, Pieces, Reading
+    from mbd_bridge.motion.frames import Placed
 
 TEXT = """\
 MOTION is a table (.csv, .parquet, .npz, .h5) with a column 'time' or 't' (s), one for each
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     parser.add_argument(
         "--ignore",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="COLUMN",
         help="columns of MOTION that are no part of the motion; * and ? stand for any characters",
     )
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     parser.add_argument(
         "--rename",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="THERE=HERE",
         help="names of columns (of a bag: of joints) and of coordinates here; a * stands for any "
         "characters ('/arm/*/pos=*'); THERE= leaves one out",
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     parser.add_argument(
         "--unit",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="UNIT",
         help="of columns that do not say theirs: deg of angles and their rates, mm of lengths",
     )
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     parser.add_argument(
         "--unwrap",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="JOINT",
         help="joints whose angles are counted on where they jump by more than half a turn; all or "
         "none; default: continuous joints, as far as their angles are within one turn",
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None
     part.add_argument(
         "--given",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="NAME",
         help="joints and frames whose columns determine the motion; the others are compared",
     )
@@ -127,11 +127,11 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
     """Return the state at rest that --q and --near give."""
     import numpy as np
 
-    from mbd_bridge.assumptions import Assumption
+    from mbd_bridge.base.assumptions import Assumption
+    from mbd_bridge.base.errors import StateError, some
     from mbd_bridge.cli.assemble import guesses
-    from mbd_bridge.errors import StateError, some
-    from mbd_bridge.motions import Motion
-    from mbd_bridge.motions.warnings import NAMED
+    from mbd_bridge.motion import Motion
+    from mbd_bridge.motion.warnings import NAMED
     from mbd_bridge.solve import assemble
 
     if options.motion is not None:
@@ -184,7 +184,7 @@ def add_frame(parser: argparse._ActionsContainer) -> None:
 def read(options: argparse.Namespace, model: Model) -> Motion:
     """Return the motion that the options name."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.motions import motion_from_file
+    from mbd_bridge.motion import motion_from_file
 
     with screen.progress("reading", _size(options.motion)) as step:
         return motion_from_file(options.motion, model, reading(options, model), step)
@@ -194,7 +194,7 @@ def _size(path: str) -> int | None:
     """Return the bytes of a table; None of a pipe, and of a bag, whose messages are counted."""
     from os import stat
 
-    from mbd_bridge.formats.bags import is_bag
+    from mbd_bridge.files.bags import is_bag
 
     if is_bag(path):
         return None
@@ -205,7 +205,7 @@ def _size(path: str) -> int | None:
 
 def check_given(options: argparse.Namespace) -> None:
     """Refuse a command without a motion and without a pose."""
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.base.errors import StateError
 
     if options.motion is None and getattr(options, "q", None) is None:
         raise StateError(
@@ -218,7 +218,7 @@ def check_given(options: argparse.Namespace) -> None:
 def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
     """Give the motion that the options name in pieces, and show how far they are taken."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.motions import MotionParts, pieces_from_file
+    from mbd_bridge.motion import MotionParts, pieces_from_file
 
     if getattr(options, "q", None) is not None:
         yield MotionParts(pose(options, model), "a pose at rest")
@@ -231,7 +231,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
 def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
     """Write a motion where the options say, and say what is to note of it."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.motions.table import save_motion
+    from mbd_bridge.motion.table import save_motion
 
     parts = [motion.time, motion.q, motion.v, motion.a]
     save_motion(options.output or screen.data_stdout(), model, parts, notes=motion.notes)
@@ -243,7 +243,7 @@ def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
 def reading(options: argparse.Namespace, model: Model) -> Reading:
     """Return how MOTION is read."""
     from mbd_bridge.cli.external import sensors_of
-    from mbd_bridge.motions import Reading
+    from mbd_bridge.motion import Reading
 
     return Reading.of(
         rest=options.rest,
@@ -271,7 +271,7 @@ def near(options: argparse.Namespace, model: Model) -> dict[str, float] | None:
 
 def frames(words: list[str]) -> dict[str, Placed]:
     """Return the frames that NAME=LINK[,x,y,z[,r,p,y]] words name."""
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.base.errors import StateError
 
     found: dict[str, Placed] = {}
     form = "NAME=LINK, NAME=LINK,x,y,z or NAME=LINK,x,y,z,r,p,y such as tool=wrist,0,0,0.1"
@@ -289,7 +289,7 @@ def frames(words: list[str]) -> dict[str, Placed]:
 
 def renamed(words: list[str] | None, option: str) -> dict[str, str | None] | None:
     """Return the names THERE -> HERE of an option's words; None of nothing."""
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.base.errors import StateError
 
     if words is None:
         return None

@@ -12,14 +12,14 @@ import numpy as np
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
-from mbd_bridge.formats.pictures import PLOT_NAMES
+from mbd_bridge.files.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mbd_bridge.actuators import Actuator, MotorDuty, Motors
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.formats.table import Column
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors
+    from mbd_bridge.files.table import Column
 
 SUMMARY = "torque, speed and power of motors along a motion; are they large enough?"
 DESCRIPTION = f"""\
@@ -103,9 +103,9 @@ def run(options: argparse.Namespace) -> int:
 
 def tables(motors: Motors) -> tuple[Table | str, ...]:
     """Return what the command line shows of motors."""
+    from mbd_bridge.base.readable import number
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.round_off import ROUND_OFF
-    from mbd_bridge.readable import number
 
     heads = [*("motor of", ">peak", ">RMS", "unit", ">top speed", "unit", ">motoring", ">braking")]
     heads += ["unit", ">energy out", ">back", ">lost", "unit"]
@@ -136,8 +136,8 @@ def tables(motors: Motors) -> tuple[Table | str, ...]:
 
 def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, tuple[str, ...]]:
     """Return the motors' duties, the number of rows and what there is to say of the motion."""
-    from mbd_bridge.formats.tables import TableWriter
-    from mbd_bridge.motions.table import TIME, attributes
+    from mbd_bridge.files.tables import TableWriter
+    from mbd_bridge.motion.table import TIME, attributes
 
     joints = None if options.joints in (None, ["all"]) else options.joints
     forces = external.read(options, robot)
@@ -162,7 +162,7 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, 
 
 
 def _columns(duty: MotorDuty) -> list[Column]:
-    from mbd_bridge.formats.table import Column
+    from mbd_bridge.files.table import Column
 
     units = {"torque": duty.torque_unit, "speed": duty.speed_unit, "power": "W"}
     return [Column(f"{duty.name}.motor.{what}", unit) for what, unit in units.items()]
@@ -170,7 +170,7 @@ def _columns(duty: MotorDuty) -> list[Column]:
 
 def _with_options(robot: Mechanism, options: argparse.Namespace) -> Mechanism:
     """Return the machine with the actuators that the options give."""
-    from mbd_bridge.actuators import Actuator, Actuators
+    from mbd_bridge.applications.motors import Actuator, Actuators
 
     given = {
         name: values for name in OPTIONS if (values := getattr(options, name.replace("-", "_")))
@@ -188,7 +188,7 @@ def _with_options(robot: Mechanism, options: argparse.Namespace) -> Mechanism:
 
 
 def _changed(one: Actuator, name: str, numbers: tuple[float, ...]) -> Actuator:
-    from mbd_bridge.actuators import Efficiency, Friction
+    from mbd_bridge.applications.motors import Efficiency, Friction
 
     key = name.replace("-", "_")
     if key in ("continuous", "peak", "max_speed"):

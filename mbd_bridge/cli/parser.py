@@ -95,7 +95,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}\n{self.prog} --help explains it\n")
 
 
-class Names(argparse.Action):
+class NamesAction(argparse.Action):
     """Collect names, separated by blanks or commas, from every time that the word is there."""
 
     def __call__(

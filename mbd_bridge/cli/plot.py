@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
-from mbd_bridge.formats.pictures import PLOT_NAMES, PLOTS
+from mbd_bridge.files.pictures import PLOT_NAMES, PLOTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mbd_bridge.api import Mechanism
+    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.loads import JointLoads
 
 KINDS = ("loads", "torque-speed", "polar", "motion", "closure", "deflection")
@@ -96,7 +96,7 @@ def picture_suffix(path: str) -> str:
     """Return the suffix of a picture's name, or say which there are."""
     from pathlib import Path
 
-    from mbd_bridge.errors import FileError
+    from mbd_bridge.base.errors import FileError
 
     suffix = Path(path).suffix.lower()
     if suffix not in PLOTS:
@@ -109,8 +109,8 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
     import matplotlib
 
     matplotlib.use("Agg")
-    from mbd_bridge.formats.whole_file import whole_path
-    from mbd_bridge.plots import style
+    from mbd_bridge.base.plots import style
+    from mbd_bridge.files.whole_file import whole_path
 
     figure: Any = draw()[0].figure
     drawn = io.BytesIO()  # matplotlib does not survive a full disk
@@ -122,8 +122,8 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     """Return the axes of the picture asked for."""
-    from mbd_bridge.api import deflections
-    from mbd_bridge.simulate.results.pictures import plot_closure
+    from mbd_bridge.api.deflections import deflections
+    from mbd_bridge.simulation.results.pictures import plot_closure
 
     if options.kind in ("motion", "closure", "deflection"):
         motion = motion_file.read(options, robot.model)
@@ -151,12 +151,12 @@ def _names(joints: list[str] | None) -> list[str] | None:
 
 def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
     """Return the loads in a history, or those along a motion."""
+    from mbd_bridge.base.errors import FileError
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import FileError
-    from mbd_bridge.formats.bags import is_bag
-    from mbd_bridge.formats.tables import open_table, read_table
+    from mbd_bridge.files.bags import is_bag
+    from mbd_bridge.files.tables import open_table, read_table
     from mbd_bridge.loads import Convention, loads_from_table
-    from mbd_bridge.motions.table import LOAD
+    from mbd_bridge.motion.table import LOAD
 
     convention = {"on": options.on, "at": options.at, "in_": options.in_}
     if not is_bag(options.motion) and LOAD in open_table(options.motion).attributes:

@@ -63,11 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, write the table, say how it went."""
-    from mbd_bridge.api import System
+    from mbd_bridge.applications.real_time.runner import RealTime
     from mbd_bridge.cli import screen
     from mbd_bridge.cli.assemble import say_start
     from mbd_bridge.cli.simulate import start_of
-    from mbd_bridge.real_time.runner import RealTime
+    from mbd_bridge.simulation.system import System
 
     shared.check_table(options)
     robot = screen.load_robot(options)

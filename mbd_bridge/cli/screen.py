@@ -17,11 +17,18 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from mbd_bridge.errors import FileError, MbdError, MbdWarning, MissingMeshWarning, count, visible
+from mbd_bridge.base.errors import (
+    FileError,
+    MbdError,
+    MbdWarning,
+    MissingMeshWarning,
+    count,
+    visible,
+)
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.assumptions import Assumptions
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.base.assumptions import Assumptions
 
 WIDTH = 1000
 """Columns of what is printed: no cell is folded, a long line is for the terminal or `less -S`."""
@@ -179,7 +186,7 @@ def robot_and_remarks(
     ----------
     pictures : remark on what pictures lack, too
     """
-    from mbd_bridge.api import load
+    from mbd_bridge.api.functions import load
 
     given = {
         name: value
@@ -212,7 +219,7 @@ def robot_and_remarks(
 def unused_in_file(robot: Mechanism, of: str) -> str:
     """Return what the file says of its joints and no force element of the robot stands for."""
     from mbd_bridge.forces.base import replaced_by
-    from mbd_bridge.motions.warnings import left_out
+    from mbd_bridge.motion.warnings import left_out
 
     return left_out(robot.model, of, replaced_by(robot.model, robot.forces))
 

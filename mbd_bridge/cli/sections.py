@@ -54,10 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.flexible import Beam
-    from mbd_bridge.formats.tables import Column, TableWriter
+    from mbd_bridge.files.tables import Column, TableWriter
     from mbd_bridge.loads.sections import SectionSolver, has_fibres
-    from mbd_bridge.motions.table import TIME, attributes
+    from mbd_bridge.model.flexible import Beam
+    from mbd_bridge.motion.table import TIME, attributes
 
     motion_file.check_given(options)
     shared.check_table(options)

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli.parser import Names, whole_number
+from mbd_bridge.cli.parser import NamesAction, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.model import Model
 
 EXPONENTS = (3.0, 5.0, 10.0)
 """Woehler exponents unless others are given; those of `loads.durability`, known without it."""
@@ -19,7 +19,7 @@ EXPONENTS = (3.0, 5.0, 10.0)
 def add_joints(parser: argparse.ArgumentParser, text: str, *, required: bool = False) -> None:
     """Declare which joints; `text` says of what, and what is the default."""
     parser.add_argument(
-        "--joints", nargs="+", action=Names, required=required, metavar="JOINT", help=text
+        "--joints", nargs="+", action=NamesAction, required=required, metavar="JOINT", help=text
     )
 
 
@@ -28,7 +28,7 @@ def add_actuated(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--actuated",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="JOINT",
         help="in a mechanism with loops: the actuated joints, as many as it has "
         "degrees of freedom; "
@@ -62,7 +62,7 @@ def add_threads(parser: argparse.ArgumentParser, what: str = "rows") -> None:
 
 def check_table(options: argparse.Namespace) -> None:
     """Refuse a table that cannot be written, before anything is computed for it."""
-    from mbd_bridge.formats.tables import check_output
+    from mbd_bridge.files.tables import check_output
 
     if options.output is not None:
         check_output(options.output)
@@ -75,9 +75,9 @@ def check_columns(output: str | None, model: Model, joints: Iterable[str] = ()) 
     ----------
     joints : whose loads stand beside the motion
     """
-    from mbd_bridge.formats.table import Column, check_columns
+    from mbd_bridge.files.table import Column, check_columns
     from mbd_bridge.loads.export import load_names
-    from mbd_bridge.motions.table import motion_columns
+    from mbd_bridge.motion.table import motion_columns
 
     columns = [Column(name) for joint in joints for name in load_names(model, joint)]
     check_columns([*motion_columns(model), *columns], output or "stdout")
@@ -90,7 +90,7 @@ def named(words: Iterable[str], option: str, form: str) -> dict[str, str]:
     ----------
     form : of the words, with an example, for the message
     """
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.base.errors import StateError
 
     found: dict[str, str] = {}
     for word in words:

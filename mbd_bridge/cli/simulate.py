@@ -13,8 +13,8 @@ from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assemble
 from mbd_bridge.cli.parser import OutputFile, add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.simulate import Simulation
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.simulation import Simulation
     from mbd_bridge.solve import Assembly
 
 SUMMARY = "move a mechanism, with or without loops, from a state"
@@ -95,9 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
+    from mbd_bridge.base.errors import SolveError, visible
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.errors import SolveError, visible
-    from mbd_bridge.loads.peaks import Peaks
+    from mbd_bridge.loads.peaks import LoadPeaks
 
     shared.check_table(options)
     robot = screen.load_robot(options)
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     notes += screen.forces_said(robot)
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     if loads is not None:
-        peaks = Peaks(robot.model, loads)
+        peaks = LoadPeaks(robot.model, loads)
         peaks.add(motion.time, loads)
         screen.show(screen.stderr(), f"{loads.convention}", loop_tables.peaks(peaks))
     for line in (*screen.forces_said(robot), *motion.notes, *_summary(motion)):
@@ -146,9 +146,9 @@ def _joints(robot: Mechanism, options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
-    from mbd_bridge.api import simulate
+    from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import MbdWarning
+    from mbd_bridge.simulation.run.driver import simulate
 
     _check_checkpoint(options)
     pushes = external.read(options, robot)
@@ -193,9 +193,9 @@ def start_of(
     robot: Mechanism, options: argparse.Namespace, moved: dict[str, inputs.FormulaOrTable]
 ) -> Assembly:
     """Return the initial state; joints with a prescribed motion start where it does."""
-    from mbd_bridge.errors import StateError
-    from mbd_bridge.simulate.system import System
-    from mbd_bridge.simulate.trajectory import Trajectory
+    from mbd_bridge.base.errors import StateError
+    from mbd_bridge.simulation.system import System
+    from mbd_bridge.simulation.trajectory import Trajectory
 
     if not moved:
         return assembled(robot, options)
@@ -220,7 +220,7 @@ def _check_checkpoint(options: argparse.Namespace) -> None:
     """Let nobody lose a run that is kept, or resume one that is not."""
     from pathlib import Path
 
-    from mbd_bridge.errors import FileError, StateError
+    from mbd_bridge.base.errors import FileError, StateError
 
     if options.checkpoint is None:
         if options.resume:
@@ -234,7 +234,7 @@ def _check_checkpoint(options: argparse.Namespace) -> None:
 
 
 def _summary(motion: Simulation) -> list[str]:
-    from mbd_bridge.errors import count
+    from mbd_bridge.base.errors import count
 
     steps = f"{motion.steps} steps"
     if motion.facts["integrator"] in ("rk4", "ab3"):

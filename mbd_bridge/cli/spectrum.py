@@ -12,15 +12,15 @@ from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import OutputFile, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
-from mbd_bridge.formats.pictures import PLOT_NAMES
+from mbd_bridge.files.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.applications.durability import LoadSpectra, Spectrum
     from mbd_bridge.loads import JointLoads
-    from mbd_bridge.loads.durability import LoadSpectra, Spectrum
-    from mbd_bridge.loads.signals import Signal
+    from mbd_bridge.loads.signals import LoadSignal
     from mbd_bridge.loads.streaming import LoadHistory
-    from mbd_bridge.motions import Motion
+    from mbd_bridge.motion import Motion
 
 SUMMARY = "cycles and damage-equivalent loads of joints along a motion"
 DESCRIPTION = f"""\
@@ -82,9 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Count, show and write."""
+    from mbd_bridge.applications.durability.load_spectra import RESULTANTS_MISLEAD
     from mbd_bridge.cli import screen
-    from mbd_bridge.formats.whole_file import whole_file
-    from mbd_bridge.loads.durability.load_spectra import RESULTANTS_MISLEAD
+    from mbd_bridge.files.whole_file import whole_file
 
     if options.plot is not None:
         picture_suffix(options.plot)
@@ -138,14 +138,14 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
         )
 
 
-def _shown(spectra: LoadSpectra, options: argparse.Namespace) -> list[tuple[Signal, Spectrum]]:
+def _shown(spectra: LoadSpectra, options: argparse.Namespace) -> list[tuple[LoadSignal, Spectrum]]:
     pairs = zip(spectra.signals, spectra.spectra, strict=True)
     return [pair for pair in pairs if options.resultants or not pair[0].resultant]
 
 
 def _table(history: LoadHistory, options: argparse.Namespace) -> Any:
+    from mbd_bridge.base.readable import number, shown_in
     from mbd_bridge.cli import screen
-    from mbd_bridge.readable import number, shown_in
 
     rows, joint = [], ""
     for signal, one in _shown(history.spectra, options):
@@ -186,7 +186,7 @@ def _worst(spectra: LoadSpectra, options: argparse.Namespace) -> Any:
 def _text(history: LoadHistory, options: argparse.Namespace) -> str:
     """Return the spectra as CSV text."""
     from mbd_bridge import __version__
-    from mbd_bridge.formats.tables.text import no_formula
+    from mbd_bridge.files.tables.text import no_formula
 
     spectra, out = history.spectra, io.StringIO(newline="")
     out.write(

@@ -53,12 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute, write the table, print the summary."""
-    from mbd_bridge.api import load
+    from mbd_bridge.api.functions import load
+    from mbd_bridge.applications.studies import study
+    from mbd_bridge.applications.studies.endings import STATUS
+    from mbd_bridge.applications.studies.executors import executor_of
+    from mbd_bridge.applications.studies.file import read_study
     from mbd_bridge.cli import screen
-    from mbd_bridge.studies import study
-    from mbd_bridge.studies.endings import STATUS
-    from mbd_bridge.studies.executors import executor_of
-    from mbd_bridge.studies.file import read_study
 
     shared.check_table(options)
     said = read_study(options.study, load)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mbd_bridge.cli.parser import Names, add_robot, from_zero
+from mbd_bridge.cli.parser import NamesAction, add_robot, from_zero
 
 SUMMARY = "print the equations of a small mechanism as formulas"
 DESCRIPTION = """\
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--what",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="MATRIX",
         help="of M, C, G, K, phi, phi_q (all but phi_q)",
     )
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument(
         "--parameters",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         metavar="NAME",
         help="numbers that are symbols: LINK.mass, LINK.centre, LINK.inertia, JOINT.xyz, gravity",
     )
@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the formulas."""
+    from mbd_bridge.applications.formulas import structure, symbolic
     from mbd_bridge.cli import screen
-    from mbd_bridge.formulas import structure, symbolic
 
     robot = screen.load_robot(options)
     parameters = () if options.numbers else options.parameters

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
-from mbd_bridge.cli.parser import Names, OutputFile, add_robot
+from mbd_bridge.cli.parser import NamesAction, OutputFile, add_robot
 
 if TYPE_CHECKING:
-    from mbd_bridge.api import Mechanism
-    from mbd_bridge.simulate import Simulation
-    from mbd_bridge.spatial import Array
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.model.spatial import Array
+    from mbd_bridge.simulation import Simulation
     from mbd_bridge.view.web import WebView
 
 SUMMARY = "see it move: a window, a page in the browser, or a picture or film in a file"
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--loads",
         nargs="+",
-        action=Names,
+        action=NamesAction,
         default=[],
         metavar="JOINT",
         help="joints whose loads are drawn (tree and loop joints), or all",
@@ -114,7 +114,12 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--centre", action="store_true", help="show the centre of mass")
     parser.add_argument("--pins", action="store_true", help="show the joints")
     parser.add_argument(
-        "--frames", nargs="+", action=Names, default=[], metavar="LINK", help="show links' axes"
+        "--frames",
+        nargs="+",
+        action=NamesAction,
+        default=[],
+        metavar="LINK",
+        help="show links' axes",
     )
     parser.add_argument(
         "--exaggerate",
@@ -128,9 +133,9 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show or record; return when the window is closed."""
-    from mbd_bridge import api
+    from mbd_bridge.api.pictures import render, show, web_view
+    from mbd_bridge.base.errors import MbdWarning, SolveError, StateError
     from mbd_bridge.cli import screen
-    from mbd_bridge.errors import MbdWarning, SolveError, StateError
     from mbd_bridge.view.record import Shot, check_shot
     from mbd_bridge.view.web.web_view import check_page, is_page
 
@@ -168,16 +173,16 @@ def run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         if is_page(options.record):
-            api.web_view(what, **page).save(options.record)
+            web_view(what, **page).save(options.record)
         elif options.web:
-            _serve(api.web_view(what, playing=True, **page), options.port or 0)
+            _serve(web_view(what, playing=True, **page), options.port or 0)
         elif options.record is None:
             with screen.waiting("opening the window; Escape or Ctrl-C closes it"):
-                api.show(what, **common)
+                show(what, **common)
         else:
             frames = _frames(time, options)
             with screen.progress("recording", frames) as step:
-                api.render(
+                render(
                     what,
                     options.record,
                     fps=options.fps,
@@ -194,7 +199,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_web(options: argparse.Namespace) -> None:
     """Refuse what does not go with a page in the browser."""
-    from mbd_bridge.errors import StateError
+    from mbd_bridge.base.errors import StateError
 
     if options.web and options.record is not None:
         raise StateError("give --web or --record, not both; --record FILE.html writes the page")
@@ -218,8 +223,8 @@ def _what(
     robot: Mechanism, options: argparse.Namespace
 ) -> tuple[Simulation | Mechanism, dict[str, Any], Array | None]:
     """Return what is shown, what else `render` and `show` must know of it, and its times, s."""
-    from mbd_bridge.api import simulate
     from mbd_bridge.cli import screen
+    from mbd_bridge.simulation.run.driver import simulate
 
     if options.motion:
         motion = motion_file.read(options, robot.model)

@@ -12,7 +12,7 @@ from mbd_bridge.cli.parser import OutputFile, add_robot, from_zero, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.poses import PoseExtreme, WorstPoses
-    from mbd_bridge.mechanism import Model
+    from mbd_bridge.model import Model
 
 SUMMARY = "the largest loads at rest over all poses within the limits"
 DESCRIPTION = """\
@@ -96,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(found: WorstPoses) -> None:
+    from mbd_bridge.base.readable import number
     from mbd_bridge.cli import screen
-    from mbd_bridge.readable import number
 
     rows = []
     for joint, component in found.highest:
@@ -128,7 +128,7 @@ def _write(found: WorstPoses, path: str) -> None:
         "highest": [entry(one) for one in found.highest.values()],
         "lowest": [entry(one) for one in found.lowest.values()],
     }
-    from mbd_bridge.formats.whole_file import whole_file
+    from mbd_bridge.files.whole_file import whole_file
 
     with whole_file(path) as file:
         json.dump(content, file, indent=1)

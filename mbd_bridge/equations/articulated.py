@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.errors import SolveError, massless
 from mbd_bridge.equations.composite import symmetric_turn
 from mbd_bridge.equations.external import External, wrench_on
 from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import Rates, acceleration_field, inertial_wrench
-from mbd_bridge.errors import SolveError, massless
-from mbd_bridge.mechanism import JointMotion, Model
-from mbd_bridge.spatial import Array, cross, skew, zeros
+from mbd_bridge.model import JointMotion, Model
+from mbd_bridge.model.spatial import Array, cross, skew, zeros
 
 
 class Articulated(NamedTuple):

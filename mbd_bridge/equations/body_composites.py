@@ -25,8 +25,8 @@ import numpy as np
 from mbd_bridge.equations.composite import symmetric_turn
 from mbd_bridge.equations.flexible import FlexibleInertia, flexible_inertia
 from mbd_bridge.equations.motions import body_motions
-from mbd_bridge.mechanism import JointMotion, Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import JointMotion, Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 LONG = 24
 """Bodies on a branch from which on there are stations. On shorter ones the positions of bodies in

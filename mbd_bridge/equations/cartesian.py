@@ -22,8 +22,8 @@ from mbd_bridge.equations.state_vectors import (
     state_vectors,
     velocity_transformation_rate,
 )
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 
 class PointVelocity(NamedTuple):

@@ -17,8 +17,8 @@ from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.equations.flexible import flexible_inertia
 from mbd_bridge.equations.frames import FrameKinematics, frame_kinematics
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
-from mbd_bridge.mechanism import FlexibleBody, Model
-from mbd_bridge.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model import FlexibleBody, Model
+from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 
 class Centroid(NamedTuple):

@@ -24,8 +24,8 @@ from mbd_bridge.equations.external import External, wrench_on
 from mbd_bridge.equations.flexible import flexible_inertia, flexible_loads
 from mbd_bridge.equations.newton_euler import acceleration_field
 from mbd_bridge.equations.state_vectors import BodyState, MechanismState
-from mbd_bridge.mechanism import FlexibleBody, Model
-from mbd_bridge.spatial import Array, Inertia, cross, skew, zeros
+from mbd_bridge.model import FlexibleBody, Model
+from mbd_bridge.model.spatial import Array, Inertia, cross, skew, zeros
 
 
 class Composite(NamedTuple):

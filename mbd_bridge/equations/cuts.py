@@ -27,9 +27,9 @@ import numpy as np
 from mbd_bridge.equations.motions import joint_coordinates
 from mbd_bridge.equations.rolling import Side, contact, rolling_force, rolling_values
 from mbd_bridge.equations.state_vectors import MechanismState
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.cut_table import Across, Along, Coupled, Cut, Distance, Height, Slip
-from mbd_bridge.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.cut_table import Across, Along, Coupled, Cut, Distance, Height, Slip
+from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 BodyRow = Along | Across | Distance | Height | Slip
 """Rows between two bodies, which act as wrenches on them."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from mbd_bridge.equations.flexible import amplitudes, flexible_energies
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross
 
 
 def energies_of(model: Model, q: Array, v: Array) -> tuple[Any, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mbd_bridge.equations.cartesian import placement
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross
 
 External = Mapping[int, Array]
 """Link index -> (6,) force (N) and moment (N m) on it, at its frame's origin, in its axes."""

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.mechanism import FlexibleBody, Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import FlexibleBody, Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 
 class Amplitudes(NamedTuple):

@@ -20,8 +20,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.state_vectors import MechanismState
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 Reference = Literal["local_world_aligned", "local", "world"]
 """At which point and along which axes velocities of a frame are given."""

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.mechanism import Body, Model
-from mbd_bridge.spatial import Array, Inertia
+from mbd_bridge.model import Body, Model
+from mbd_bridge.model.spatial import Array, Inertia
 
 AXIS = ("revolute", "continuous")
 """Joint types with points that move with both bodies: those of the axis, z."""

@@ -21,8 +21,8 @@ import numpy as np
 from mbd_bridge.equations.cartesian import body_placements
 from mbd_bridge.equations.flexible import amplitudes
 from mbd_bridge.equations.mass_moments import MassMoments
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 
 NOTHING = 1e-14
 """Eigenvalues below this part of the largest are rounding."""

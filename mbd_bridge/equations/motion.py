@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from mbd_bridge.equations.body_composites import with_rotors
 from mbd_bridge.equations.composite import Composite, modal_rows
 from mbd_bridge.equations.state_vectors import MechanismState
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 
 
 def mass_matrix(model: Model, state: MechanismState, found: Sequence[Composite]) -> Array:

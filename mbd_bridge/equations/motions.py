@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.mechanism import Body, JointMotion, Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Body, JointMotion, Model
+from mbd_bridge.model.spatial import Array
 
 
 def joint_coordinates(body: Body, q: Array) -> Array:

@@ -32,8 +32,8 @@ from mbd_bridge.equations.flexible import FlexibleLoads, flexible_loads
 from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions, joint_velocities
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.mechanism import JointMotion, Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import JointMotion, Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 
 class Rates(NamedTuple):

@@ -18,8 +18,8 @@ import numpy as np
 from mbd_bridge.equations.composite import Composite, modal_rows
 from mbd_bridge.equations.motions import joint_velocities
 from mbd_bridge.equations.state_vectors import BodyState, MechanismState
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross
 
 
 def carried_inertia(

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.mechanism.cut_table import Height, Slip
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.model.cut_table import Height, Slip
+from mbd_bridge.model.spatial import Array, cross
 
 
 class Side(NamedTuple):
@@ -42,7 +42,7 @@ class Side(NamedTuple):
     acceleration: Array
 
 
-class Contact(NamedTuple):
+class WheelContact(NamedTuple):
     """The contact of a wheel: P, the directions n, x, y (rows of `axes`), and their rates."""
 
     point: Array
@@ -51,7 +51,7 @@ class Contact(NamedTuple):
     rates: Array
 
 
-def contact(a: Side, b: Side, radius: float) -> Contact:
+def contact(a: Side, b: Side, radius: float) -> WheelContact:
     """Return the contact of a wheel at b with the plane at a."""
     n, k = a.axes[:, 2], b.axes[:, 2]
     n1, k1 = cross(a.omega, n), cross(b.omega, k)
@@ -62,7 +62,7 @@ def contact(a: Side, b: Side, radius: float) -> Contact:
     point = b.origin + radius * cross(k, x)
     velocity = b.velocity + radius * (cross(k1, x) + cross(k, x1))
     y1 = cross(n1, x) + cross(n, x1)
-    return Contact(point, np.array([n, x, cross(n, x)]), velocity, np.array([n1, x1, y1]))
+    return WheelContact(point, np.array([n, x, cross(n, x)]), velocity, np.array([n1, x1, y1]))
 
 
 def rolling_values(row: Height | Slip, a: Side, b: Side) -> tuple[object, object]:
@@ -80,7 +80,7 @@ def rolling_force(row: Height | Slip, a: Side, b: Side) -> tuple[Array, Array]:
     return at.axes[_place(row)], at.point
 
 
-def _carried(side: Side, at: Contact) -> tuple[Array, Array]:
+def _carried(side: Side, at: WheelContact) -> tuple[Array, Array]:
     """Return the velocity of a body's point at the contact, and how it changes there (q̈ = 0)."""
     velocity = side.velocity + cross(side.omega, at.point - side.origin)
     turning = cross(side.omega, at.velocity - side.velocity)

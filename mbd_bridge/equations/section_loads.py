@@ -18,9 +18,9 @@ import numpy as np
 
 from mbd_bridge.equations.flexible import flexible_loads
 from mbd_bridge.equations.newton_euler import body_rates
-from mbd_bridge.mechanism import FlexibleBody, Model
-from mbd_bridge.mechanism.deflection import Deflection
-from mbd_bridge.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model import FlexibleBody, Model
+from mbd_bridge.model.deflection import Deflection
+from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 
 @dataclass(frozen=True, eq=False)

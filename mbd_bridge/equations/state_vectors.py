@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.motions import body_motions, joint_velocities
-from mbd_bridge.mechanism import JointMotion, Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import JointMotion, Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 RootFrame = Literal["root", "world"]
 """Where the state vectors are referred to: the root frame, or the world for comparison."""

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, final
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
 from mbd_bridge.forces.point_element import PointElement
 from mbd_bridge.forces.traced_function import TracedFunction
 from mbd_bridge.functions import Table
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 Given: TypeAlias = float | Table | Callable[[Any, Any, Any], Any]
 """N or N m: a number, a `functions.Table` of time, or a function of (t, s, rate) that is traced."""
@@ -71,10 +71,10 @@ class PointActuator(PointElement):
         links, points = self.ends(model)
         return replace(self, links=links, points=points, force=given(self, self.force, "N"))
 
-    def tension(self, t: Any, length: Any, rate: Any) -> Along:
+    def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return the tension."""
         force = value_of(self.force, t, length, rate)
-        return Along(force, 0.0, force * rate)
+        return CoordinateEffect(force, 0.0, force * rate)
 
     @property
     def passive(self) -> bool:
@@ -106,10 +106,10 @@ class JointActuator(JointElement):
         unit = self.coordinate(model).force_unit
         return replace(self, force=given(self, self.force, unit))
 
-    def along(self, t: Any, s: Any, rate: Any) -> Along:
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate."""
         force = value_of(self.force, t, s, rate)
-        return Along(force, 0.0, -(force * rate))
+        return CoordinateEffect(force, 0.0, -(force * rate))
 
     @property
     def passive(self) -> bool:

@@ -20,12 +20,12 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import ModelError, StateError, real_number, some
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import ModelError, StateError, real_number, some
 from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.kernels import is_traced
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 NO_STATES = np.zeros(0)
 """States z of an element that has none."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
-from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import JointMotion, Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import JointMotion, Model
+from mbd_bridge.model.spatial import Array
 
 
 class Bodies:

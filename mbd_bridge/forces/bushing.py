@@ -20,12 +20,12 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import both, link_numbers, on_links, two_links
 from mbd_bridge.kernels import is_traced
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 AXES = ("x", "y", "z")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
 from mbd_bridge.functions import Table, maximum, minimum

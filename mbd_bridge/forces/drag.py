@@ -14,13 +14,13 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import SMALLEST, on_links, placed
 from mbd_bridge.functions import maximum, sqrt
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 
 @final

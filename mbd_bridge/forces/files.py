@@ -15,14 +15,19 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import file_path
-from mbd_bridge.errors import FileError, MbdError, StateError
-from mbd_bridge.expressions.formula import Formula
+from mbd_bridge.base.arguments import file_path
+from mbd_bridge.base.errors import FileError, MbdError, StateError
+from mbd_bridge.files.document import parse_number, unknown
+from mbd_bridge.files.forces_sidecar import Entry, read_forces_file, table_points
+from mbd_bridge.files.whole_file import whole_file
+from mbd_bridge.files.yaml_reader import Node
+from mbd_bridge.files.yaml_writer import yaml_text
 from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
+from mbd_bridge.forces.expressions.formula import Formula
 from mbd_bridge.forces.gravity_field import GravityField
 from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit, Throttle
 from mbd_bridge.forces.joint_friction import JointFriction
@@ -36,13 +41,8 @@ from mbd_bridge.forces.point_stop import PointStop
 from mbd_bridge.forces.torsion_bar import TorsionBar
 from mbd_bridge.forces.urdf import from_urdf
 from mbd_bridge.forces.varying import Varying
-from mbd_bridge.formats.document import parse_number, unknown
-from mbd_bridge.formats.forces_sidecar import Entry, read_forces_file, table_points
-from mbd_bridge.formats.whole_file import whole_file
-from mbd_bridge.formats.yaml_reader import Node
-from mbd_bridge.formats.yaml_writer import yaml_text
 from mbd_bridge.functions import Table
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 KINDS: tuple[type[ForceElement], ...] = (
     PointSpring,

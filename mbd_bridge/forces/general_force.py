@@ -15,15 +15,15 @@ from typing import Any, Literal, Self, final, get_args
 
 import numpy as np
 
-from mbd_bridge.arguments import flag, name_list
+from mbd_bridge.base.arguments import flag, name_list
+from mbd_bridge.base.errors import ModelError, StateError, one_of
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError, StateError, one_of
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import TreeCoordinate, joint_coordinate
 from mbd_bridge.forces.points import placed
 from mbd_bridge.forces.traced_function import TracedFunction
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 Axes = Literal["link", "world"]
 

@@ -13,14 +13,14 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import name_list
+from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.flexible import flexible_inertia
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.points import placed
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 
 @final

@@ -18,13 +18,13 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.joint_element import Along
+from mbd_bridge.forces.joint_element import CoordinateEffect
 from mbd_bridge.forces.point_element import PointElement
 from mbd_bridge.functions import absolute, exp, log, maximum, where
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 LEAST = 0.01
 """Part of the static volume below which the gas is not compressed: a real unit's piston ends on a
@@ -103,7 +103,7 @@ class HydropneumaticUnit(PointElement):
             )
         return float(numbers[0]), float(numbers[1]) if numbers.size == 2 else 0.0
 
-    def tension(self, t: Any, length: Any, rate: Any) -> Along:
+    def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return the tension, negative where it pushes; pressure, volume."""
         A, p_s, V_s, n = self.area, self.static_pressure, self.static_volume, self.exponent
         if p_s is None or self.rebound is None:
@@ -121,7 +121,7 @@ class HydropneumaticUnit(PointElement):
         energy = part + pressure * (gas - V) + A * self.ambient_pressure * stroke
         force = A * (self.ambient_pressure - pressure) + throttle
         report = {"pressure": pressure, "volume": V, "throttle": throttle}
-        return Along(force, energy, throttle * rate, report)
+        return CoordinateEffect(force, energy, throttle * rate, report)
 
     def more_units(self) -> Units:
         """Return the units of pressure, volume and the throttle's part of the tension."""

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import JointCoordinate, joint_coordinate
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 
-class Along(NamedTuple):
+class CoordinateEffect(NamedTuple):
     """What an element does along its coordinate: force on it, energy, dissipation, report."""
 
     force: Any
@@ -35,7 +35,7 @@ class JointElement(ForceElement):
     joint: str
 
     @abstractmethod
-    def along(self, t: Any, s: Any, rate: Any) -> Along:
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return what a bound element does at the coordinate s and its rate."""
 
     def more_units(self, place: JointCoordinate) -> Units:

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError
-from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
 from mbd_bridge.functions import exp, tanh
 from mbd_bridge.kernels import is_traced
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 SMOOTHING = 0.01
 """rad/s or m/s: v_0 where none is given; three quarters of the friction act at this speed."""
@@ -72,7 +72,7 @@ class JointFriction(JointElement):
             return self.static is not self.coulomb
         return self.static is not None and self.static > self.coulomb
 
-    def along(self, t: Any, s: Any, rate: Any) -> Along:
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate."""
         if self.static is None or self.stribeck_velocity is None:
             raise StateError(f"{self.label}: bind(model) it first")
@@ -81,7 +81,7 @@ class JointFriction(JointElement):
             part = rate * (1.0 / self.stribeck_velocity)
             dry = dry + (self.static - self.coulomb) * exp(-(part * part))
         force = dry * tanh(rate * (1.0 / self.smoothing_velocity)) + self.viscous * rate
-        return Along(-force, 0.0, force * rate)
+        return CoordinateEffect(-force, 0.0, force * rate)
 
     def replaces(self, model: Model) -> frozenset[tuple[str, str]]:
         """Return the file's friction and damping of the joint, where it has some itself."""

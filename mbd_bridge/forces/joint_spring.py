@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
 from mbd_bridge.forces.joints import JointCoordinate
 from mbd_bridge.forces.law import (
     Damping,
@@ -21,7 +21,7 @@ from mbd_bridge.forces.law import (
     stiffness_of,
     stored,
 )
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 
 @final
@@ -54,13 +54,13 @@ class JointSpring(JointElement):
             preload=self.number("preload", self.preload, place.force_unit),
         )
 
-    def along(self, t: Any, s: Any, rate: Any) -> Along:
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate, and the deflection."""
         e = s - self.rest
         damping, dissipation = dissipated(self.damping, rate)
         force = -(self.preload + restoring(self.stiffness, e) + damping)
         energy = self.preload * e + stored(self.stiffness, e)
-        return Along(force, energy, dissipation, {"deflection": e})
+        return CoordinateEffect(force, energy, dissipation, {"deflection": e})
 
     def more_units(self, place: JointCoordinate) -> Units:
         """Return the unit of the deflection."""

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
 from mbd_bridge.forces.contact import one_sided, progressive
-from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
 from mbd_bridge.forces.joints import JointCoordinate
 from mbd_bridge.forces.law import Stiffness
 from mbd_bridge.functions import maximum
 from mbd_bridge.kernels import is_traced
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 DEPTH = 1e-3
 """rad or m: d where none is given."""
@@ -68,7 +68,7 @@ class JointStop(JointElement):
             depth=self.number("depth", self.depth, unit, positive=True),
         )
 
-    def along(self, t: Any, s: Any, rate: Any) -> Along:
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate, and the penetration: negative at the lower end."""
         force: Any = 0.0
         energy: Any = 0.0
@@ -83,7 +83,7 @@ class JointStop(JointElement):
             energy = energy + push.energy
             dissipation = dissipation + push.dissipation
             penetration = penetration + out * maximum(inside, 0.0)
-        return Along(force, energy, dissipation, {"penetration": penetration})
+        return CoordinateEffect(force, energy, dissipation, {"penetration": penetration})
 
     def more_units(self, place: JointCoordinate) -> Units:
         """Return the unit of the penetration."""

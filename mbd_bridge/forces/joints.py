@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
-from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.functions import arctan2
-from mbd_bridge.mechanism import JOINT_TYPES, Model
-from mbd_bridge.spatial import Array, Frame, cross
+from mbd_bridge.model import JOINT_TYPES, Model
+from mbd_bridge.model.spatial import Array, Frame, cross
 
 
 class Exerted(NamedTuple):

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.functions import Table, absolute
 from mbd_bridge.kernels import is_traced

@@ -14,15 +14,15 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import ModelError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joint_friction import SMOOTHING
 from mbd_bridge.forces.joints import TreeCoordinate, joint_coordinate
 from mbd_bridge.forces.points import SMALLEST
 from mbd_bridge.functions import maximum, sqrt, tanh
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 
 @final

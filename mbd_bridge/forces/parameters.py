@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats
-from mbd_bridge.errors import MbdError, StateError, unknown_name
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.errors import MbdError, StateError, unknown_name
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.varying import Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.graph.expression import Tape
-from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import ParameterColumn, Parameters
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import ParameterColumn, Parameters
+from mbd_bridge.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

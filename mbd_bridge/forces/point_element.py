@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
-from mbd_bridge.forces.joint_element import Along
+from mbd_bridge.forces.joint_element import CoordinateEffect
 from mbd_bridge.forces.points import SMALLEST, both, link_numbers, on_links, two_links
 from mbd_bridge.functions import maximum, sqrt
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class PointElement(ForceElement):
     points: Sequence[ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
     @abstractmethod
-    def tension(self, t: Any, length: Any, rate: Any) -> Along:
+    def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return what a bound element does at a length and its rate; its force is a tension."""
 
     def more_units(self) -> Units:

@@ -14,9 +14,9 @@ from typing import Any, Self, final
 
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units, model_in
-from mbd_bridge.forces.joint_element import Along
+from mbd_bridge.forces.joint_element import CoordinateEffect
 from mbd_bridge.forces.law import (
     Damping,
     Stiffness,
@@ -27,7 +27,7 @@ from mbd_bridge.forces.law import (
     stored,
 )
 from mbd_bridge.forces.point_element import PointElement
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 
 @final
@@ -83,13 +83,13 @@ class PointSpring(PointElement):
         model_in(machine, "relaxed_at")
         return replace(self, free_length=self.length_at(machine, q))
 
-    def tension(self, t: Any, length: Any, rate: Any) -> Along:
+    def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return the tension, and the extension."""
         extension = length - self.free_length
         damping, dissipation = dissipated(self.damping, rate)
         force = self.preload + restoring(self.stiffness, extension) + damping
         energy = self.preload * extension + stored(self.stiffness, extension)
-        return Along(force, energy, dissipation, {"extension": extension})
+        return CoordinateEffect(force, energy, dissipation, {"extension": extension})
 
     def more_units(self) -> Units:
         """Return the unit of the extension."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
 from mbd_bridge.forces.contact import one_sided, progressive
-from mbd_bridge.forces.joint_element import Along
+from mbd_bridge.forces.joint_element import CoordinateEffect
 from mbd_bridge.forces.law import Stiffness
 from mbd_bridge.forces.point_element import PointElement
 from mbd_bridge.functions import maximum
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 DEPTH = 1e-3
 """m: d where none is given."""
@@ -68,7 +68,7 @@ class PointStop(PointElement):
             depth=self.number("depth", self.depth, "m", positive=True),
         )
 
-    def tension(self, t: Any, length: Any, rate: Any) -> Along:
+    def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return the tension, and the penetration: negative where it is too short."""
         force: Any = 0.0
         energy: Any = 0.0
@@ -83,7 +83,7 @@ class PointStop(PointElement):
             energy = energy + push.energy
             dissipation = dissipation + push.dissipation
             penetration = penetration + out * maximum(inside, 0.0)
-        return Along(force, energy, dissipation, {"penetration": penetration})
+        return CoordinateEffect(force, energy, dissipation, {"penetration": penetration})
 
     def more_units(self) -> Units:
         """Return the unit of the penetration."""

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
-from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import Effect, ForceElement
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.model import GROUND
-from mbd_bridge.spatial import Array, cross, is_zero
+from mbd_bridge.model import Model
+from mbd_bridge.model.model import GROUND
+from mbd_bridge.model.spatial import Array, cross, is_zero
 
 SMALLEST = 1e-200
 """m²: squares of lengths are taken as no smaller, so that a direction at length 0 is 0, not nan."""

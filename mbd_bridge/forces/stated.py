@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.equations.newton_euler import external_forces
-from mbd_bridge.errors import MbdError
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.points import in_link_axes
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 TRIES = 5
 """States at which it is tried."""

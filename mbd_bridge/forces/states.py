@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.forces.base import Effect, ForceElement
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 
 StartStates = ArrayLike | Mapping[str, ArrayLike]
 """z at the start: (nz,), or numbers by the state's name; those that are not named are zero."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, Self, final
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.joint_element import Along, JointElement
+from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
 from mbd_bridge.forces.joints import JointCoordinate
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 
 @final
@@ -74,12 +74,14 @@ class TorsionBar(JointElement):
         assert self.polar_moment is not None, "it is bound"
         return self.shear_modulus * self.polar_moment / self.length
 
-    def along(self, t: Any, s: Any, rate: Any) -> Along:
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the moment on the coordinate, and the twist."""
         twist = s - self.rest
         spring = self.stiffness * twist
         energy, dissipation = 0.5 * spring * twist, self.damping * (rate * rate)
-        return Along(-(spring + self.damping * rate), energy, dissipation, {"twist": twist})
+        return CoordinateEffect(
+            -(spring + self.damping * rate), energy, dissipation, {"twist": twist}
+        )
 
     def more_units(self, place: JointCoordinate) -> Units:
         """Return the unit of the twist."""

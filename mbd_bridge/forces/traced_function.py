@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.kernels import trace
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
 
 
 class TracedFunction:

@@ -22,9 +22,9 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError, StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
 from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.points import SMALLEST, Placed, placed
@@ -32,8 +32,8 @@ from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Wheel, contact
 from mbd_bridge.forces.tyres.tyre import FADE, SlipForce, spring_damper, tyre_effect
 from mbd_bridge.functions import maximum, minimum, sqrt
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross
 
 Point = tuple[str, ArrayLike]
 """A link and a point (3,) m in its frame."""

@@ -25,7 +25,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.files.document import unknown
+from mbd_bridge.files.forces_sidecar import beside, table_points
+from mbd_bridge.files.tir import TirFile
+from mbd_bridge.files.yaml_reader import Node
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.roads import (
     Bump,
@@ -43,10 +47,6 @@ from mbd_bridge.forces.roads.base import SumOfRoads
 from mbd_bridge.forces.track import Point, Track
 from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
 from mbd_bridge.forces.tyres.simple import Direction
-from mbd_bridge.formats.document import unknown
-from mbd_bridge.formats.forces_sidecar import beside, table_points
-from mbd_bridge.formats.tir import TirFile
-from mbd_bridge.formats.yaml_reader import Node
 
 TYPES: tuple[type[ForceElement], ...] = (SimpleTyre, FialaTyre, PacejkaTyre, Track)
 """Elements that stand in files with roads."""

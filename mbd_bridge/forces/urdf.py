@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mbd_bridge.arguments import flag
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.arguments import flag
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound, model_in, replaced_by
 from mbd_bridge.forces.joint_friction import SMOOTHING, JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.joints import joint_coordinates
-from mbd_bridge.formats.description import Joint
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.description import Joint
 
 
 def from_urdf(

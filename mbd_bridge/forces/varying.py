@@ -17,17 +17,17 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from mbd_bridge.errors import FunctionError, MbdError, StateError
-from mbd_bridge.expressions.formula import Formula
+from mbd_bridge.base.errors import FunctionError, MbdError, StateError
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.bodies import Bodies
+from mbd_bridge.forces.expressions.formula import Formula
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.traced_function import TracedFunction
 from mbd_bridge.functions import Table
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.graph.expression import Tape
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 
 @final

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.ops import OPERATIONS, ROUTINE_CALLS, SINES
 from mbd_bridge.kernels.instructions.order import depth_first

@@ -6,11 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from operator import index
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.kernels.instructions.source import Source
-from mbd_bridge.kernels.native import identity as addresses
-from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.instructions.source import TracedSource
+from mbd_bridge.kernels.native import identity as addresses, machine
 from mbd_bridge.kernels.native.artifact import Artifact
 from mbd_bridge.kernels.native.cache import Cache
 from mbd_bridge.kernels.native.store import DEFAULT_CACHE, Store
@@ -57,7 +56,7 @@ def compile_kernel(
     width = host.lanes if lanes is None else lanes
     if width not in LANES:
         raise KernelError(f"lanes: expected one of {LANES} or None, got {width!r}")
-    source = Source(function, inputs)
+    source = TracedSource(function, inputs)
     address = None
     if cache is not None:
         if identity is None:

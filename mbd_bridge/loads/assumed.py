@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.assumptions import NONE, Assumption, Assumptions, Number
-from mbd_bridge.errors import count, some
+from mbd_bridge.base.assumptions import NONE, Assumption, Assumptions, Number
+from mbd_bridge.base.errors import count, some
+from mbd_bridge.base.readable import quantity
 from mbd_bridge.forces.base import ForceElement, replaced_by
 from mbd_bridge.loads.planar import RESIDUAL
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
-from mbd_bridge.mechanism import Model
-from mbd_bridge.motions.table import COMPONENTS
-from mbd_bridge.motions.warnings import LIMITS
-from mbd_bridge.readable import quantity
+from mbd_bridge.model import Model
+from mbd_bridge.motion.table import COMPONENTS
+from mbd_bridge.motion.warnings import LIMITS
 
 NAMED = 6
 """How many names a sentence gives before it counts."""

@@ -14,14 +14,14 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import ModelError, StateError, one_of
 from mbd_bridge.equations.cuts import contact_point
 from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
-from mbd_bridge.errors import ModelError, StateError, one_of
-from mbd_bridge.mechanism import Cut, JointMotion, Model, ModelJoint
-from mbd_bridge.spatial import Array, cross
+from mbd_bridge.model import Cut, JointMotion, Model, ModelJoint
+from mbd_bridge.model.spatial import Array, cross
 
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]

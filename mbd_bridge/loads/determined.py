@@ -14,12 +14,12 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.planar import Plane, out_of_plane
-from mbd_bridge.loads.selected import Selection, changes, select_joints
-from mbd_bridge.mechanism import Model
+from mbd_bridge.loads.selected import LoadSelection, changes, select_joints
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.constrained import undetermined_multipliers
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.spatial import Array
 
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
@@ -41,7 +41,7 @@ def undetermined(
     columns = undetermined_multipliers(model, phi_q, actuated_velocities(model, actuated)).T
     if not len(columns):
         return {}
-    wrench, _ = changes(model, Selection(asked, Convention()), q, list(columns))
+    wrench, _ = changes(model, LoadSelection(asked, Convention()), q, list(columns))
     found, least = {}, row_choice(model).noticed ** 2
     plane = Plane(model) if model.description.planar else None
     for name, squares in zip(names, wrench, strict=True):

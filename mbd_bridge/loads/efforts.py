@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.arguments import as_floats
-from mbd_bridge.assumptions import Assumption, Number
-from mbd_bridge.errors import StateError, count, some
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.motion import Motion
-from mbd_bridge.named import Named
-from mbd_bridge.readable import instant, quantity
-from mbd_bridge.tabular import Rows, Series, Tabular
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.assumptions import Assumption, Number
+from mbd_bridge.base.errors import StateError, count, some
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.readable import instant, quantity
+from mbd_bridge.base.tabular import Rows, Series, Tabular
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.motion import Motion
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.result import JointLoads

@@ -9,14 +9,14 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.arguments import as_floats
-from mbd_bridge.errors import StateError
-from mbd_bridge.formats.tables import Column, TableWriter
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.files.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.smoothing import BAND
-from mbd_bridge.motions.table import (
+from mbd_bridge.model import Model
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.smoothing import BAND
+from mbd_bridge.motion.table import (
     ACTUATION,
     COMPONENTS,
     FORCES,
@@ -25,7 +25,7 @@ from mbd_bridge.motions.table import (
     SPINS,
     TIME,
     UNDETERMINED,
-    Beside,
+    FurtherColumns,
     attributes,
     band_of,
 )
@@ -115,9 +115,9 @@ def load_attributes(loads: JointLoads) -> dict[str, str]:
     return said
 
 
-def beside_motion(loads: JointLoads) -> Beside:
+def beside_motion(loads: JointLoads) -> FurtherColumns:
     """Return loads as further columns of a motion's table."""
-    return Beside(load_columns(loads), load_rows(loads), load_attributes(loads))
+    return FurtherColumns(load_columns(loads), load_rows(loads), load_attributes(loads))
 
 
 def save_loads(

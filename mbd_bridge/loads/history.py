@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import FileError, ModelError, some
-from mbd_bridge.formats.table import Table
+from mbd_bridge.base.errors import FileError, ModelError, some
+from mbd_bridge.files.table import ColumnTable
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import FORCE_UNIT, RATE, actuation_units, model_units
-from mbd_bridge.motions.columns import in_si, times
-from mbd_bridge.motions.table import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION, UNDETERMINED
+from mbd_bridge.model import Model
+from mbd_bridge.model.units import FORCE_UNIT, RATE, actuation_units, model_units
+from mbd_bridge.motion.columns import in_si, times
+from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION, UNDETERMINED
 
 Floats = NDArray[np.float64]
 
 
-def loads_from_table(table: Table, model: Model) -> JointLoads:
+def loads_from_table(table: ColumnTable, model: Model) -> JointLoads:
     """Return the loads in a table that `JointLoads.save`, `Simulation.save` or ``mbd`` wrote.
 
     Where the table holds the velocities of the whole motion too, the speeds of the actuators are
@@ -85,7 +85,7 @@ def _flags(columns: list[list[str]]) -> NDArray[np.bool_]:
     return np.array([[not name.endswith(UNDETERMINED) for name in each] for each in columns])
 
 
-def _components(table: Table, joint: str) -> list[str]:
+def _components(table: ColumnTable, joint: str) -> list[str]:
     """Return the names of the columns of a joint's six components, none if one is missing."""
     found = []
     for component in COMPONENTS:
@@ -94,7 +94,7 @@ def _components(table: Table, joint: str) -> list[str]:
     return found if len(found) == len(COMPONENTS) else []
 
 
-def _wrench(table: Table, names: list[str]) -> Floats:
+def _wrench(table: ColumnTable, names: list[str]) -> Floats:
     units = ["N" if component in FORCES else "N m" for component in COMPONENTS]
     return np.stack([in_si(table, n, unit) for n, unit in zip(names, units, strict=True)], axis=1)
 
@@ -113,7 +113,7 @@ def _actuation(model: Model, joint: str) -> list[tuple[str, str]]:
     ]
 
 
-def _convention(table: Table) -> Convention:
+def _convention(table: ColumnTable) -> Convention:
     if LOAD not in table.attributes:
         raise table.error(
             f"the file does not say on whom, at which point and in whose axes these loads are "

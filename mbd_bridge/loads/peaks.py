@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.smoothing import BAND
-from mbd_bridge.motions.table import COMPONENTS
+from mbd_bridge.model import Model
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.smoothing import BAND
+from mbd_bridge.motion.table import COMPONENTS
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def first_largest(sizes: Floats) -> int:
 
 
 @dataclass(slots=True)
-class Peak:
+class LoadPeak:
     """Extremes of one quantity: the length of a vector, or an actuator.
 
     Attributes
@@ -83,7 +83,7 @@ class _Lengths:
     def __init__(
         self, joint: str, quantity: str, unit: str, names: Sequence[str], sure: Flags, loops: bool
     ) -> None:
-        self._none, self._names = Peak(joint, quantity, unit), names
+        self._none, self._names = LoadPeak(joint, quantity, unit), names
         some = np.flatnonzero(sure).tolist()
         sizes = range(1, len(some) + 1) if loops else (len(some),)
         choices = itertools.chain(*(itertools.combinations(some, size) for size in sizes))
@@ -101,14 +101,14 @@ class _Lengths:
             peak.add(time, np.linalg.norm(vectors[:, choice], axis=1), whole)
 
     @property
-    def peak(self) -> Peak:
+    def peak(self) -> LoadPeak:
         """The peak over all components that were determined throughout."""
         choice = max(self._peaks, key=len, default=())
         without = tuple(name for k, name in enumerate(self._names) if k not in choice)
         return replace(self._peaks.get(choice, self._none), without=without, known=bool(choice))
 
 
-class Peaks:
+class LoadPeaks:
     """Force, moment and actuators of some joints, taken in block by block.
 
     Parameters
@@ -118,7 +118,7 @@ class Peaks:
 
     def __init__(self, model: Model, loads: JointLoads) -> None:
         self._model, self._vectors = model, list[_Lengths]()
-        self._actuation: list[list[Peak]] = []
+        self._actuation: list[list[LoadPeak]] = []
         self._reaction = loads.reaction_force is not None
         for k, (joint, place) in enumerate(zip(loads.joints, loads.actuation_of, strict=True)):
             for title, whole in _wrenches(loads):
@@ -132,7 +132,7 @@ class Peaks:
             units = actuation_units(model, joint) if actuations else ()
             self._actuation.append(
                 [
-                    Peak(joint, f"actuation{name.removeprefix(joint)}", FORCE_UNIT[unit])
+                    LoadPeak(joint, f"actuation{name.removeprefix(joint)}", FORCE_UNIT[unit])
                     for name, unit in zip(actuations, units, strict=True)
                 ]
             )
@@ -159,11 +159,11 @@ class Peaks:
                 peak.known = peak.known and bool(sound)
 
     @property
-    def rows(self) -> list[Peak]:
-        """A `Peak` for each joint's force and moment, for each of its actuators, and for force and
-        moment of its reaction where the loads have it.
+    def rows(self) -> list[LoadPeak]:
+        """A `LoadPeak` for each joint's force and moment, for each of its actuators, and for force
+        and moment of its reaction where the loads have it.
         """
-        lengths, found = iter(self._vectors), list[Peak]()
+        lengths, found = iter(self._vectors), list[LoadPeak]()
         for actuations in self._actuation:
             force, moment = next(lengths).peak, next(lengths).peak
             found += [force, moment, *actuations]

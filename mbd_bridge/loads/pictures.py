@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.arguments import flag, name_list
-from mbd_bridge.errors import StateError, one_of, unknown_name
-from mbd_bridge.formats import Joint, Limits
-from mbd_bridge.loads.convention import PLANES
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.smoothing import BAND
-from mbd_bridge.motions.table import ACTUATION, FORCES, MOMENTS
-from mbd_bridge.plots import (
-    Line,
+from mbd_bridge.base.arguments import flag, name_list
+from mbd_bridge.base.errors import StateError, one_of, unknown_name
+from mbd_bridge.base.plots import (
     Panel,
+    PlotLine,
     Rose,
     TorqueSpeed,
     axes_for,
@@ -27,6 +22,11 @@ from mbd_bridge.plots import (
     explain,
     style,
 )
+from mbd_bridge.files import Joint, Limits
+from mbd_bridge.loads.convention import PLANES
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.smoothing import BAND
+from mbd_bridge.motion.table import ACTUATION, FORCES, MOMENTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,7 +199,7 @@ def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[P
         if known is not None:
             bands = list(BAND * known.actuation[:, place].T)
         lines = tuple(
-            Line(
+            PlotLine(
                 (name.removeprefix(joint).strip(".") or ACTUATION) + f" [{unit}]" * mixed,
                 values,
                 band=band,
@@ -220,13 +220,13 @@ def _panels(loads: JointLoads, k: int, quantity: str, resultant: bool) -> list[P
         off = BAND * (known.force if quantity == "force" else known.moment)[:, k]
         lengths = known.force_length if quantity == "force" else known.moment_length
     lines = tuple(
-        Line(names[i], vectors[:, i], flags[:, i], band=None if off is None else off[:, i])
+        PlotLine(names[i], vectors[:, i], flags[:, i], band=None if off is None else off[:, i])
         for i in range(3)
     )
     if resultant:
         length, whole = np.linalg.norm(vectors, axis=1), np.asarray(flags.all(axis=1))
         band = None if lengths is None else BAND * lengths[:, k]
-        lines = (*lines, Line("length", length, whole, band=band))
+        lines = (*lines, PlotLine("length", length, whole, band=band))
     unit = "N" if quantity == "force" else "N m"
     floor = loads.round_off.floor(unit)
     return [Panel(f"{joint}: {quantity}", quantity, unit, lines, floor=floor)]

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mbd_bridge.base.errors import ModelError, SolveError
 from mbd_bridge.equations.cartesian import placement
-from mbd_bridge.errors import ModelError, SolveError
 from mbd_bridge.loads.convention import Convention, In
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver
@@ -48,7 +48,7 @@ WORLD = Convention("child", "joint", "world")
 """In which the loads of all joints are compared."""
 
 
-class Side(NamedTuple):
+class JointSide(NamedTuple):
     """A joint's type, the links of its described child and parent, and how they lie to each other.
 
     Attributes
@@ -66,7 +66,7 @@ class Side(NamedTuple):
     origin: Floats
 
 
-def joint_sides(model: Model, name: str) -> Side:
+def joint_sides(model: Model, name: str) -> JointSide:
     """Return both sides of a joint of the tree, or of one that is cut."""
     cut = next((one for one in model.cuts if one.name == name), None)
     if cut is None:
@@ -76,12 +76,14 @@ def joint_sides(model: Model, name: str) -> Side:
         if joint.turned:
             child, parent, own, other, sign = parent, child, other, own, -1.0
         turn, axis = other.rotation @ own.rotation.T, own.rotation @ (sign * np.array(joint.axis))
-        return Side(kind, child, parent, turn, axis, own.translation)
+        return JointSide(kind, child, parent, turn, axis, own.translation)
     before, after = cut.links
     carrier, link = model.links[before].frame, model.links[after].frame
     turn = carrier.rotation.T @ cut.a.rotation @ cut.b.rotation.T @ link.rotation
     axis = link.rotation.T @ cut.b.rotation[:, 2]
-    return Side(cut.type, after, before, turn, axis, (link.inverse() @ cut.described).translation)
+    return JointSide(
+        cut.type, after, before, turn, axis, (link.inverse() @ cut.described).translation
+    )
 
 
 class Plane:
@@ -123,7 +125,7 @@ class Plane:
             self._turns[link] = np.asarray(found[:3, :3], dtype=np.float64)
         return self._turns[link]
 
-    def _axis(self, side: Side) -> Floats:
+    def _axis(self, side: JointSide) -> Floats:
         axis = self._turn(side.child) @ side.axis
         return np.asarray(axis / np.linalg.norm(axis))
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, flag, name_list
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.arguments import as_floats, flag, name_list
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.loads.convention import At, Convention, In, On, Point
 from mbd_bridge.loads.selected import select_joints
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.wrenches import Axes, check_axes
-from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats
-from mbd_bridge.assumptions import Assumption, Assumptions
-from mbd_bridge.errors import StateError, count
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.assumptions import Assumption, Assumptions
+from mbd_bridge.base.errors import StateError, count
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.tabular import Tabular
 from mbd_bridge.loads.convention import Convention, Plane
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.mechanism import Model
-from mbd_bridge.named import Named
-from mbd_bridge.spatial import Array
-from mbd_bridge.tabular import Tabular
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mbd_bridge.external.forces import ExternalUse
-    from mbd_bridge.loads.durability import LoadSpectra
+    from mbd_bridge.applications.durability import LoadSpectra
     from mbd_bridge.loads.efforts import EffortDifferences
     from mbd_bridge.loads.request import LoadRequest
     from mbd_bridge.loads.uncertainty import LoadUncertainty
-    from mbd_bridge.motions import Motion
+    from mbd_bridge.motion import Motion
+    from mbd_bridge.motion.external.forces import ExternalUse
 
 
 class OneJoint(NamedTuple):
@@ -197,7 +197,7 @@ class JointLoads(
         directions: int = 36,
     ) -> LoadSpectra:
         """Return rainflow cycles and damage-equivalent loads; see `durability.load_spectra`."""
-        from mbd_bridge.loads.durability import load_spectra
+        from mbd_bridge.applications.durability import load_spectra
 
         return load_spectra(self, exponents, time=time, plane=plane, directions=directions)
 

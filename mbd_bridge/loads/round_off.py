@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 Floats = NDArray[np.float64]
 

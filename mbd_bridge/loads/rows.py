@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.tabular import Arrays, Rows, Series, of_units
 from mbd_bridge.loads.export import load_columns, load_rows
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.table import FORCES, MOMENTS
-from mbd_bridge.tabular import Arrays, Rows, Series, of_units
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.table import FORCES, MOMENTS
 
 AXES = ("x", "y", "z")
 DETERMINED = "'?' marks what rigid-body mechanics does not determine"

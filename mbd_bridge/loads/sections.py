@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.equations.section_loads import SectionCut, section_loads
-from mbd_bridge.errors import ModelError, unknown_name
-from mbd_bridge.flexible import Beam, ModalBasis, Section, SectionTable
-from mbd_bridge.flexible.integrals import mass_integrals, station_shape
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.flexible import held_stations, in_body, modes_of, root_of, station_type
+from mbd_bridge.model import Model
+from mbd_bridge.model.flexible import Beam, ModalBasis, Section, SectionTable
+from mbd_bridge.model.flexible.integrals import mass_integrals, station_shape
+from mbd_bridge.model.flexible_links import held_stations, in_body, modes_of, root_of, station_type
+from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.spatial import Array, Frame
 
 
 @dataclass(frozen=True, eq=False)

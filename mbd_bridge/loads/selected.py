@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.cuts import cut_wrenches
 from mbd_bridge.equations.external import External, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import BodyState, state_vectors
-from mbd_bridge.errors import ModelError
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.mechanism import JointMotion, Model, ModelJoint
-from mbd_bridge.spatial import Array, Inertia, is_zero, zeros
+from mbd_bridge.model import JointMotion, Model, ModelJoint
+from mbd_bridge.model.spatial import Array, Inertia, is_zero, zeros
 
 NOTHING: Mapping[int, Array] = {}
 
@@ -39,7 +39,7 @@ class JointPlace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Selection:
+class LoadSelection:
     """Which loads are formed.
 
     Attributes
@@ -131,7 +131,7 @@ def actuation_names(
 
 def selected_loads(
     model: Model,
-    selection: Selection,
+    selection: LoadSelection,
     q: Array,
     v: Array,
     a: Array,
@@ -189,7 +189,7 @@ def selected_loads(
 
 
 def changes(
-    model: Model, selection: Selection, q: Array, multipliers: Sequence[Array]
+    model: Model, selection: LoadSelection, q: Array, multipliers: Sequence[Array]
 ) -> tuple[Array, ...]:
     """Return what some multipliers (m,) alone do to `selected_loads`, without weight or motion.
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.table import ACTUATION, COMPONENTS, FORCES
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -21,7 +21,7 @@ components' ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class LoadSignal:
     """One quantity of one joint's load.
 
     Attributes
@@ -56,15 +56,15 @@ class Signals:
     def __init__(self, loads: JointLoads) -> None:
         model = loads.model
         assert model is not None
-        entries: list[Signal] = []
+        entries: list[LoadSignal] = []
         for joint, place in zip(loads.joints, loads.actuation_of, strict=True):
-            entries += [Signal(joint, x, "N" if x in FORCES else "N m") for x in COMPONENTS]
-            entries += [Signal(joint, "force", "N"), Signal(joint, "moment", "N m")]
+            entries += [LoadSignal(joint, x, "N" if x in FORCES else "N m") for x in COMPONENTS]
+            entries += [LoadSignal(joint, "force", "N"), LoadSignal(joint, "moment", "N m")]
             names = loads.actuation_names[place]
             units = actuation_units(model, joint) if names else ()
             for name, unit in zip(names, units, strict=True):
                 entries.append(
-                    Signal(joint, f"{ACTUATION}{name.removeprefix(joint)}", FORCE_UNIT[unit])
+                    LoadSignal(joint, f"{ACTUATION}{name.removeprefix(joint)}", FORCE_UNIT[unit])
                 )
         self.entries = tuple(entries)
 

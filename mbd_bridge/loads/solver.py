@@ -17,27 +17,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import an_instance, flag
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.external import ExternalForces
+from mbd_bridge.base.arguments import an_instance, flag
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads.convention import At, Convention, Point
 from mbd_bridge.loads.planar import all_joints, declared_planar
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.selected import (
-    Selection,
+    LoadSelection,
     actuation_names,
     changes,
     select_joints,
     selected_loads,
 )
 from mbd_bridge.loads.uncertainty import with_uncertainty
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
-from mbd_bridge.motions.motion import Motion
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.external import ExternalForces
+from mbd_bridge.motion.motion import Motion
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.applied import AppliedForces, check_stateless
 from mbd_bridge.solve.closed_inverse import ClosedInverse
@@ -48,7 +49,6 @@ from mbd_bridge.solve.one_state import Answer, one_state
 from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.wrenches import pack_external
-from mbd_bridge.spatial import Array
 
 
 class LoadSolver:
@@ -89,7 +89,7 @@ class LoadSolver:
         self.model, self.request, self.parameters = model, request, parameters
         closed = model.has_loops and not request.open_tree
         self.joints, asked = select_joints(model, request.joints, cuts=closed)
-        self._selection = Selection(asked, request.convention.form, request.reaction)
+        self._selection = LoadSelection(asked, request.convention.form, request.reaction)
         self._names, self._places = actuation_names(model, asked)
         self.links = tuple(map(model.link_number, request.links))
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
@@ -165,7 +165,7 @@ class LoadSolver:
         """What the kernels take behind the state."""
         return [] if self.point is None else [self.point]
 
-    def _at(self, *inputs: Array) -> Selection:
+    def _at(self, *inputs: Array) -> LoadSelection:
         """Return the selection at the point that is the last of some inputs, if it has one."""
         selection = self._selection
         if isinstance(selection.convention.at, str):

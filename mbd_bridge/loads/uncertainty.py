@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.assumptions import Assumption
-from mbd_bridge.errors import count
+from mbd_bridge.base.assumptions import Assumption
+from mbd_bridge.base.errors import count
 from mbd_bridge.loads.result import JointLoads, actuation_speeds
-from mbd_bridge.motions import Motion
-from mbd_bridge.motions.closing import OntoLoops
-from mbd_bridge.motions.noise_deviations import LOOP_ROWS, displacements, is_uncertain
-from mbd_bridge.motions.smoothing.spline import at_times
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.closing import OntoLoops
+from mbd_bridge.motion.noise_deviations import LOOP_ROWS, displacements, is_uncertain
+from mbd_bridge.motion.smoothing.spline import at_times
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver

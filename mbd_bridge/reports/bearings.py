@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from mbd_bridge.loads.bearings import BearingDuty, Bearings, RatingLife
+from mbd_bridge.applications.bearings import BearingDuty, Bearings, RatingLife
+from mbd_bridge.base.readable import banded, instant, number, quantity
 from mbd_bridge.loads.streaming import LoadCases
-from mbd_bridge.motions.peak import Peak
-from mbd_bridge.readable import banded, instant, number, quantity
+from mbd_bridge.motion.peak import Peak
 from mbd_bridge.reports.page import Cell, paragraph, table, verdict
 
 UNSURE: Cell = ("undetermined", "doubt")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import nan
 
-from mbd_bridge.errors import count
-from mbd_bridge.loads.signals import Signal
+from mbd_bridge.base.errors import count
+from mbd_bridge.base.readable import number, quantity, shown_in
+from mbd_bridge.loads.signals import LoadSignal
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
-from mbd_bridge.readable import number, quantity, shown_in
 from mbd_bridge.reports.page import Cell, subsection, table
 from mbd_bridge.reports.tables import UNSURE, folded
 
@@ -57,7 +57,7 @@ def _governing(cases: LoadCases) -> str:
     return table(headings, found, "The case that decides, joint by joint.")
 
 
-def _signals(cases: LoadCases) -> tuple[list[tuple[Signal, bool]], list[str], list[str]]:
+def _signals(cases: LoadCases) -> tuple[list[tuple[LoadSignal, bool]], list[str], list[str]]:
     """Return signals with whether they are determined; names of those that are zero in all cases,
     and of undetermined ones among these.
     """

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.loads.durability.pictures import joint_panels
+from mbd_bridge.applications.durability.pictures import joint_panels
+from mbd_bridge.base.plots import Panel, PlotLine, draw_panels, style
+from mbd_bridge.base.plots.spectrum import draw_spectra
+from mbd_bridge.base.plots.style import FAINT, VERMILION
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
-from mbd_bridge.motions.table import FORCES, MOMENTS
-from mbd_bridge.plots import Line, Panel, draw_panels, style
-from mbd_bridge.plots.spectrum import draw_spectra
-from mbd_bridge.plots.style import FAINT, VERMILION
+from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports.page import charts, figure
 from mbd_bridge.reports.tables import Sizing
 
@@ -47,7 +47,7 @@ def along_time(history: LoadHistory) -> str:
             ("moment", "N m", MOMENTS),
         ):
             lines = tuple(
-                Line(name, traces.line(full), history[full].determined)
+                PlotLine(name, traces.line(full), history[full].determined)
                 for name, full in ((name, f"{joint}.{name}") for name in names)
             )
             panel = Panel(joint, what, unit, lines, floor=round_off.floor(unit))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mbd_bridge.errors import count
-from mbd_bridge.mechanism import Model
+from mbd_bridge.base.errors import count
+from mbd_bridge.model import Model
 from mbd_bridge.reports import outline
 from mbd_bridge.reports.page import Cell, paragraph, table
 from mbd_bridge.solve import LoopReport

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mbd_bridge.actuators import MotorDuty, Motors, Verdict
-from mbd_bridge.actuators.pictures import torque_speed
+from mbd_bridge.applications.motors import MotorDuty, Motors, Verdict
+from mbd_bridge.applications.motors.pictures import torque_speed
+from mbd_bridge.base.plots import draw_torque_speed, style
+from mbd_bridge.base.readable import banded, number, quantity
 from mbd_bridge.loads.streaming import LoadCases
-from mbd_bridge.plots import draw_torque_speed, style
-from mbd_bridge.readable import banded, number, quantity
 from mbd_bridge.reports.figures import svg
 from mbd_bridge.reports.page import Cell, charts, table, verdict
 

@@ -11,9 +11,9 @@ from itertools import compress
 
 import numpy as np
 
-from mbd_bridge.formats import Joint, Limits
-from mbd_bridge.mechanism import Model, ModelJoint
-from mbd_bridge.mechanism.units import FORCE_UNIT, velocity_units
+from mbd_bridge.files import Joint, Limits
+from mbd_bridge.model import Model, ModelJoint
+from mbd_bridge.model.units import FORCE_UNIT, velocity_units
 
 LEGEND = "A joint is carried by the one above it in its column; ├ and └ are branches."
 LOOP_LEGEND = "cut rank: of the joint in the distance matrix that chooses the cuts (Lee94, Table 1)"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mbd_bridge.actuators import Use
-from mbd_bridge.crosscheck import Report
-from mbd_bridge.errors import count, some
+from mbd_bridge.applications.motors import Use
+from mbd_bridge.base.errors import count, some
+from mbd_bridge.base.readable import banded, instant, quantity
+from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
-from mbd_bridge.motions.table import FORCES, MOMENTS
-from mbd_bridge.readable import banded, instant, quantity
+from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports.bearings import bearings_verdicts
-from mbd_bridge.reports.checks import kind_of
 from mbd_bridge.reports.motors import motors_verdicts
 from mbd_bridge.reports.page import Cell, paragraph, sentence, table, verdict
 from mbd_bridge.reports.tables import Sizing, folded
@@ -23,6 +22,13 @@ Actuated = Mapping[str, Sequence[Sizing]]
 """What actuators need, by load case."""
 
 NEVER = "No other program has checked these loads (the check was switched off)."
+
+
+def kind_of(found: Report) -> str:
+    """Return how a verdict is shown: "good" only where the whole machine was compared."""
+    if not any(row.compared for row in found.rows) or (found.passed and found.open_loops):
+        return "doubt"
+    return "good" if found.passed else "bad"
 
 
 def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> str:
@@ -198,7 +204,7 @@ def joints(cases: LoadCases) -> str:
     return (table(headings, rows, said) if rows else "") + folded(empty, "joint")
 
 
-class Worst(NamedTuple):
+class WorstSignal(NamedTuple):
     """A signal in the case in which it is largest."""
 
     case: str
@@ -206,17 +212,17 @@ class Worst(NamedTuple):
     one: SignalStatistics
 
 
-def _worst(cases: LoadCases, signal: str) -> Worst:
+def _worst(cases: LoadCases, signal: str) -> WorstSignal:
     name = cases.peak(signal).case
-    return Worst(name, cases[name], cases[name][signal])
+    return WorstSignal(name, cases[name], cases[name][signal])
 
 
-def _is_zero(worst: Worst) -> bool:
+def _is_zero(worst: WorstSignal) -> bool:
     floor = worst.history.round_off.floor(worst.one.signal.unit)
     return abs(worst.one.peak.value) <= floor
 
 
-def _peak(worst: Worst, several: bool) -> list[Cell]:
+def _peak(worst: WorstSignal, several: bool) -> list[Cell]:
     one = worst.one
     floor = worst.history.round_off.floor(one.signal.unit)
     text = banded(one.largest.value, one.signal.unit, one.largest.band, floor)
@@ -227,7 +233,7 @@ def _peak(worst: Worst, several: bool) -> list[Cell]:
     return [(text + unsure, kind), "" if _is_zero(worst) else at]
 
 
-def _unsure(worst: Worst) -> str:
+def _unsure(worst: WorstSignal) -> str:
     """Return which components rigid-body mechanics leaves out of a length, or that it says nothing.
 
     Those that are zero in the smallest solution do not change the length of the others.
@@ -249,7 +255,7 @@ def _actuations(names: Sequence[str]) -> list[str]:
     return [name for name in names if name.partition(".")[0] == "actuation"]
 
 
-def _actuation(found: Sequence[Worst], several: bool) -> list[Cell]:
+def _actuation(found: Sequence[WorstSignal], several: bool) -> list[Cell]:
     shown = [worst for worst in found if not _is_zero(worst)]
     peaks = [banded(x.one.peak.value, x.one.signal.unit, x.one.peak.band) for x in shown]
     if several:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 

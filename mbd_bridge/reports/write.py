@@ -1,26 +1,31 @@
-"""The report as a page, and the file that it is."""
+"""The report as a page, and the file that it is.
+
+What others say of the same machine, and with what it was computed.
+"""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from mbd_bridge.crosscheck import Report
-from mbd_bridge.errors import count
-from mbd_bridge.formats.whole_file import whole_file
+from mbd_bridge.base.errors import count
+from mbd_bridge.base.readable import instant
+from mbd_bridge.engines.crosscheck import Report
+from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
-from mbd_bridge.mechanism import Model
-from mbd_bridge.readable import instant
-from mbd_bridge.reports import checks, figures, tables
+from mbd_bridge.model import Model
+from mbd_bridge.reports import figures, tables
 from mbd_bridge.reports.bearings import bearings_section, combined_lives
 from mbd_bridge.reports.cases import load_cases, of_each
 from mbd_bridge.reports.machine import machine
 from mbd_bridge.reports.motors import motors_section
-from mbd_bridge.reports.page import page, paragraph
-from mbd_bridge.reports.summary import summary
+from mbd_bridge.reports.page import Cell, page, paragraph, table, verdict
+from mbd_bridge.reports.summary import kind_of, summary
 from mbd_bridge.reports.title import TitleBlock
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.view.web import viewer_part
@@ -29,6 +34,42 @@ from mbd_bridge.view.web.description import Description
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+PACKAGES = ("pin", "pybullet", "numpy", "scipy", "llvmlite", "rainflow", "matplotlib", "pyarrow")
+"""What has a part in the numbers or the pictures, as it is called on the index."""
+
+
+def agreement(found: Report) -> str:
+    """Return the cross-check's rows and verdict as HTML."""
+    rows: list[list[Cell]] = []
+    for row in found.rows:
+        if row.compared:
+            outcome = ("agrees", "good") if row.passed else ("DISAGREES", "bad")
+            numbers = [f"{row.error:.1e}", f"{row.tolerance:.0e}"]
+        else:
+            outcome, numbers = ("not compared", "doubt"), ["", ""]
+        referee = (row.referee, "prose")
+        rows.append([row.quantity, referee, *numbers, outcome, row.worst, (row.note, "prose")])
+    headings = ("quantity", "referee", ">difference", ">allowed", "", "worst at", "")
+    head = verdict(found.verdict, kind_of(found))
+    said = (
+        f"{found.states} random states; the largest difference relative to the largest entry of "
+        f"its state."
+    )
+    absent = "".join(paragraph(f"Not asked: {reason}", "note") for reason in found.absent)
+    return head + table(headings, rows, said) + absent
+
+
+def versions(own: str) -> str:
+    """Return what was used, as HTML."""
+    rows: list[list[Cell]] = [["mbd_bridge", own], ["Python", platform.python_version()]]
+    for package in PACKAGES:
+        try:
+            rows.append([package, version(package)])
+        except PackageNotFoundError:
+            rows.append([package, "not installed"])
+    rows.append(["machine", f"{platform.system()} {platform.machine()}"])
+    return table(("package", "version"), rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +139,8 @@ def report_page(subject: Subject) -> str:
     sections += [(heading, text) for heading, text in each if text]
     sections.append(("Assumptions", tables.assumptions(cases.assumptions)))
     if subject.agreement is not None:
-        sections.append(("Other engines", checks.agreement(subject.agreement)))
-    sections.append(("Versions", checks.versions(subject.version)))
+        sections.append(("Other engines", agreement(subject.agreement)))
+    sections.append(("Versions", versions(subject.version)))
     title = f"Joint loads of {model.name}"
     foot = " · ".join(filter(None, (title, subject.title.line)))
     return page(title, lead, sections, subject.title.rows(), foot)

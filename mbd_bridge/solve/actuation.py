@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import ModelError, count, unknown_name
-from mbd_bridge.mechanism import Model
+from mbd_bridge.base.errors import ModelError, count, unknown_name
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
-from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces
-from mbd_bridge.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import Axes
-from mbd_bridge.spatial import Array, zeros
 
 
 class Applied(NamedTuple):

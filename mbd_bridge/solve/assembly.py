@@ -19,16 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name, flag, name_list
+from mbd_bridge.base.arguments import as_floats, by_name, flag, name_list
+from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import SolveError, StateError, real_number, unknown_name
-from mbd_bridge.mechanism import Across, Model
-from mbd_bridge.mechanism.cut_table import Coupled, Row
+from mbd_bridge.model import Across, Model
+from mbd_bridge.model.cut_table import Coupled, Row
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
-from mbd_bridge.spatial import Array
 
 InitialGuess = Mapping[str, float] | ArrayLike | None
 """Values by coordinate name, a whole vector, or nothing."""

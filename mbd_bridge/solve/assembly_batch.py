@@ -9,9 +9,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name, flag, name_list
-from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.mechanism.parameters import Parameters, ParameterValues
+from mbd_bridge.base.arguments import as_floats, by_name, flag, name_list
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.assembly import (
     advice,
     check_tolerance,
@@ -26,7 +27,6 @@ from mbd_bridge.solve.newton import largest
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
-from mbd_bridge.spatial import Array
 
 InitialGuesses: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | None
 """By name one value or N of them; whole vectors (n,) or (N, n); or nothing."""

@@ -33,8 +33,9 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.known import once_a_model
+from mbd_bridge.model import Model
+from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.spatial import Array, Inertia, zeros
 from mbd_bridge.solve.factor import (
     Factor,
     factorise,
@@ -45,7 +46,6 @@ from mbd_bridge.solve.factor import (
 )
 from mbd_bridge.solve.minimum_norm import not_zero
 from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
-from mbd_bridge.spatial import Array, Inertia, zeros
 
 
 class Closed(NamedTuple):

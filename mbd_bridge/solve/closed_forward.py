@@ -14,12 +14,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import flag
-from mbd_bridge.errors import SolveError, StateError, one_of
+from mbd_bridge.base.arguments import flag
+from mbd_bridge.base.errors import SolveError, StateError, one_of
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import check_inputs
-from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.dynamics import prepare
@@ -38,7 +39,6 @@ from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import CONSISTENT, ROWS_RISK
 from mbd_bridge.solve.wrenches import Axes
-from mbd_bridge.spatial import Array
 
 
 class ClosedForward:

@@ -5,6 +5,13 @@ beforehand (`velocity_choice`, `minimum_norm`), so that a state has the same dig
 others, first and last. States at which these are near to depending on each other go by singular
 values. Rows that are redundant but for rounded numbers are taken for what the others make of them
 (`row_choice`), as forward dynamics does.
+
+Which passive velocities determine the multipliers: chosen in one place, without memory.
+
+A motion that is given leaves the multipliers to the rows of the passive velocities, those without
+an actuator. In general position so many of them are independent as the multipliers that they
+determine; these are chosen where they are farthest from dependent over the closed positions by
+which `row_choice` goes too. Like its choice, this one depends on the model alone.
 """
 
 from __future__ import annotations
@@ -15,14 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import flag
+from mbd_bridge.base.arguments import flag
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import SolveError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import check_inputs
-from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
 from mbd_bridge.solve.applied import Applied, AppliedForces, check_stateless
 from mbd_bridge.solve.finite import explain
@@ -41,11 +49,45 @@ from mbd_bridge.solve.loop_terms import (
 from mbd_bridge.solve.minimum_norm import LARGEST, MinimumNorm, operations, projected
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.open_states import refuse_open
-from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.rank import pivoted
+from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
-from mbd_bridge.solve.tolerances import CONSISTENT, NOTICED, OPEN_LOAD, REFINED_RISK, SINGULAR
-from mbd_bridge.solve.velocity_choice import velocity_choice
-from mbd_bridge.spatial import Array
+from mbd_bridge.solve.tolerances import (
+    CONSISTENT,
+    NOTICED,
+    OPEN_LOAD,
+    REFINED_RISK,
+    ROUNDED,
+    SINGULAR,
+)
+
+
+def velocity_choice(model: Model, active: Array) -> tuple[int, ...]:
+    """Return independent passive velocities, as many as in general position.
+
+    Parameters
+    ----------
+    active : (nv,) which velocities are actuated
+    """
+    choice, passive = row_choice(model), np.flatnonzero(~active)
+    matrices = [choice.exact(J).T for J in closed_positions(model).phi_q]
+    found: dict[tuple[int, ...], int] = {}
+    for A in matrices:
+        one = pivoted(A[passive].T, SINGULAR, float(np.linalg.norm(A)))
+        chosen = tuple(sorted(int(k) for k in passive[one.order[: one.rank]]))
+        found[chosen] = one.rank
+    rank = max(found.values())
+    sets = [chosen for chosen, own in found.items() if own == rank]
+    return max(sets, key=lambda chosen: _floor(matrices, chosen))
+
+
+def _floor(matrices: list[Array], chosen: tuple[int, ...]) -> float:
+    """Return the geometric mean of the smallest singular value of some rows of matrices."""
+    if not chosen:
+        return 1.0
+    least = [np.linalg.svd(A[list(chosen)], compute_uv=False)[-1] for A in matrices]
+    return float(np.exp(np.mean(np.log(np.maximum(least, ROUNDED)))))
+
 
 NOTHING = AppliedForces()
 

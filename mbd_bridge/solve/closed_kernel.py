@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers, name_list
+from mbd_bridge.base.arguments import finite_numbers, name_list
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.dynamics import Dynamics, external_on
@@ -25,7 +26,6 @@ from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ROWS_RISK
-from mbd_bridge.spatial import Array
 
 
 class ClosedKernel(NamedTuple):

@@ -4,6 +4,12 @@ The states may belong to N variants of a mechanism: the caller's function knows 
 `assembly` for the equations. Where Newton's steps from the guess do not arrive, held coordinates
 are taken to their values from a position at which the loops close without them (`continuation`),
 and after that the free coordinates start from other places, damped (`newton.descend`).
+
+Take held coordinates to their values step by step, the loops closed at each.
+
+From a closed position the held coordinates go on a straight way to where they are to be; the free
+ones follow by the tangent and by Newton's steps. The branch of the start is kept. A step that does
+not close is halved; a way that ends, at a limit position of the branch, is given up.
 """
 
 from __future__ import annotations
@@ -13,12 +19,70 @@ from typing import Protocol
 
 import numpy as np
 
-from mbd_bridge.mechanism import Model
-from mbd_bridge.solve.continuation import follow
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.newton import LONGEST_STEP, Newton, descend, largest, limited
-from mbd_bridge.solve.tolerances import ASSEMBLED, NEAREST, SINGULAR
-from mbd_bridge.spatial import Array
+from mbd_bridge.solve.tolerances import ASSEMBLED, CLOSED_ON_THE_WAY, NEAREST, SINGULAR
+
+FIRST, LONGEST, SHORTEST = 0.1, 0.25, 1e-3
+"""Parts of the way: the first step, the longest, and the one below which the way ends."""
+
+STEPS = 200
+CORRECTIONS = 6
+
+
+def follow(closing: Closing, start: Array, goal: Array, numbers: Array) -> tuple[Array, Array]:
+    """Return positions (n, nq), and which (n,) are at the goals' held values: others' ways ended.
+
+    Parameters
+    ----------
+    start : (n, nq) closed positions
+    goal : (n, nq) of which the held coordinates are taken
+    numbers : (n,) of the states
+    """
+    q, part = start.copy(), np.zeros(len(start))
+    length = np.full(len(start), FIRST)
+    for _ in range(STEPS):
+        going = np.flatnonzero((part < 1.0) & (length >= SHORTEST))
+        if not len(going):
+            break
+        some, left = numbers[going], 1.0 - part[going]
+        step = np.minimum(length[going], left)
+        held = closing.difference(q[going], goal[going])[:, closing.held] * (step / left)[:, None]
+        _, J = closing.relative(q[going], some)
+        push = np.einsum("nij,nj->ni", closing.by_held(q[going], some), held)
+        tangent = Newton.of(J, SINGULAR).onto(push)
+        small = largest(tangent) < LONGEST_STEP
+        place = closing.moved(q[going], np.where(small[:, None], tangent, 0.0), held)
+        place, good = _corrected(closing, place, some)
+        good &= small
+        q[going[good]] = place[good]
+        part[going[good]] += step[good]
+        length[going] = np.where(good, np.minimum(2.0 * step, LONGEST), 0.5 * step)
+    arrived = part >= 1.0
+    return _exact(closing, q, goal, arrived), arrived
+
+
+def _corrected(closing: Closing, q: Array, numbers: Array) -> tuple[Array, Array]:
+    """Return positions after Newton's steps, and which of them are closed and near."""
+    start = q
+    for _ in range(CORRECTIONS):
+        r, J = closing.relative(q, numbers)
+        q = closing.moved(q, Newton.of(J, SINGULAR).onto(r))
+    r, _ = closing.relative(q, numbers)
+    way = largest(closing.difference(start, q))
+    return q, (largest(r) < CLOSED_ON_THE_WAY) & (way < LONGEST_STEP)
+
+
+def _exact(closing: Closing, q: Array, goal: Array, arrived: Array) -> Array:
+    """Return positions with the goals' own numbers where a joint is held as a whole."""
+    q = q.copy()
+    for body in closing.model.bodies:
+        if not body.coupled and body.type.nv and closing.held[body.v].all():
+            q[arrived, body.q] = goal[arrived, body.q]
+    return q
+
 
 ITERATIONS = 300
 STAGNANT = 30

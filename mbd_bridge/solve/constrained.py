@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import name_list
-from mbd_bridge.errors import ModelError
-from mbd_bridge.mechanism import Model
+from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed_forward import ClosedForward
 from mbd_bridge.solve.closed_inverse import ClosedInverse, InverseSolution
 from mbd_bridge.solve.reduced import Method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
-from mbd_bridge.spatial import Array
 
 
 class ConstrainedDynamics:

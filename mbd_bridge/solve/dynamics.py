@@ -20,6 +20,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import body_placements, link_velocity, placement
@@ -27,15 +28,14 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError, unknown_name
 from mbd_bridge.kernels import Cache, Kernel
 from mbd_bridge.kernels.native.store import DEFAULT_CACHE
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Parameters, variant_of
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import Parameters, variant_of
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
 from mbd_bridge.solve.model_kernel import model_kernel, variants_kernel
 from mbd_bridge.solve.wrenches import Axes
-from mbd_bridge.spatial import Array
 
 Dynamics = Literal[
     "inverse_dynamics", "bias_forces", "mass_matrix", "forward_dynamics", "constraints"

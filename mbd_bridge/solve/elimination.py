@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.minimum_norm import not_zero
-from mbd_bridge.spatial import Array, zeros
 
 
 class Eliminated(NamedTuple):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError, massless
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.base.errors import SolveError, massless
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 
 
 class Factor(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 
 def explain(model: Model, inputs: Mapping[str, ArrayLike], *results: Array) -> None:

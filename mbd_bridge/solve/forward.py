@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.base.errors import SolveError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import check_inputs
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.factor import (
     articulated_is_cheaper,
@@ -23,7 +24,6 @@ from mbd_bridge.solve.factor import (
     mass_pattern,
 )
 from mbd_bridge.solve.wrenches import Axes
-from mbd_bridge.spatial import Array
 
 LARGEST = 50_000
 """Multiply-adds of a factorisation that is still worth compiling: about 8 s, 67 dense degrees of

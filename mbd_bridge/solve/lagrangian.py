@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.material_points import material_points, potential
-from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import jacobian
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import StateError
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.spatial import Array, zeros
 
 PROBES = 3
 """Vectors in general position. One would see everything but a chance of its own tolerance; three

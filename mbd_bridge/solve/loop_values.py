@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare_constraints
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.tolerances import CLOSED_BESIDE, WEAK_BESIDE
-from mbd_bridge.spatial import Array
 
 BESIDE = 1e-2
 """How far, rad or parts of the mechanism's size, is looked beside a position."""

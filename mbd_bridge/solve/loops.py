@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mbd_bridge.base.errors import count
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import count
-from mbd_bridge.mechanism import RANK_TOLERANCE, Across, Model
+from mbd_bridge.model import RANK_TOLERANCE, Across, Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import Actuation, actuated_velocities, actuation
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of
 from mbd_bridge.solve.tolerances import NEARLY_REDUNDANT, ROUNDED
-from mbd_bridge.spatial import Array
 
 NEARBY = 0.02
 """How far away the other positions are, rad or sizes of the mechanism."""

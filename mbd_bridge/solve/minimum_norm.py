@@ -17,9 +17,9 @@ import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.factor import elimination_operations, factorise, substitute
-from mbd_bridge.spatial import Array, zeros
 
 LARGEST = 20_000
 """Multiply-adds of the factors that are still worth compiling: some seconds."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from mbd_bridge.kernels import Cache, Kernel, compile_kernel
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.kernels.native.store import DEFAULT_CACHE
-from mbd_bridge.mechanism import Model, digest
-from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.model import Model, digest
+from mbd_bridge.model.parameters import Parameters
 
 
 def model_kernel(

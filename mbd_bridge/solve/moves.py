@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.mechanism import Body, Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Body, Model
+from mbd_bridge.model.spatial import Array
 
 SMALL = 1e-8
 """Sine of half an angle, below which arctan(s/c)/s is 1 to rounding."""

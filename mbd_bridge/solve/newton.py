@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.tolerances import NEWTON_DONE
-from mbd_bridge.spatial import Array
 
 Residuals: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
 """r (n, m) and J (n, m, free), dimensionless, at q (n, nq) of the states with the numbers (n,)."""

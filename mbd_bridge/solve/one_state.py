@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.quaternions import EXACT, quaternion_ends
-from mbd_bridge.spatial import Array
 
 REPEATED = 3
 """Questions with one state from which on machine code for one state is worth making: who asks once

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.loop_terms import LoopTerms, open_loop
 from mbd_bridge.solve.row_choice import RowChoice
-from mbd_bridge.spatial import Array
 
 AT_ONCE = 256
 """Doubtful states that are looked at together: the first may be the one."""

@@ -12,11 +12,12 @@ from weakref import ReferenceType, ref
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import flag
+from mbd_bridge.base.arguments import flag
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import Parameters
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import (
     AppliedForces,
     Beside,
@@ -45,7 +46,6 @@ from mbd_bridge.solve.wrenches import (
     links_of,
     pack_external,
 )
-from mbd_bridge.spatial import Array
 
 Thing = TypeVar("Thing")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats
-from mbd_bridge.errors import StateError
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 OFF = 1e-3
 """How far from 1 the length of a quaternion may be: files and integrators round."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.tolerances import ROUNDED, SINGULAR
-from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,11 +24,11 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.rank import independent_columns, pivoted
 from mbd_bridge.solve.schur import schur, with_inertia
 from mbd_bridge.solve.tolerances import ROUNDED
-from mbd_bridge.spatial import Array
 
 Method = Literal["svd", "qr", "projection", "multipliers"]
 

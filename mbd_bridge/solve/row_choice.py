@@ -24,8 +24,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.known import once_a_model
+from mbd_bridge.model import Model
+from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare_constraints
 from mbd_bridge.solve.rank import pivoted
@@ -38,7 +39,6 @@ from mbd_bridge.solve.tolerances import (
     VARIES,
     WELL_APART,
 )
-from mbd_bridge.spatial import Array
 
 WAYS = 6
 """Closed positions that are looked at beside the first."""

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.tolerances import MASSLESS
-from mbd_bridge.spatial import Array
 
 
 class Schur(NamedTuple):

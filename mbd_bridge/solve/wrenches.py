@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import as_floats, by_name
-from mbd_bridge.errors import ModelError, StateError, one_of
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.errors import ModelError, StateError, one_of
+from mbd_bridge.model.spatial import Array
 
 External = Mapping[str, ArrayLike]
 """Link name -> force (N) and moment (N m) on it, (6,) or (N, 6), at the origin of its frame."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbd_bridge.external import ExternalForces
-from mbd_bridge.mechanism import Model
-from mbd_bridge.motions import Motion
-from mbd_bridge.simulate import Simulation
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalForces
+from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.spatial import Array
 from mbd_bridge.view.scene import matrix
 
 

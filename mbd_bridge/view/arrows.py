@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from mbd_bridge.formats.mesh import Colour, Surface
-from mbd_bridge.spatial import Array
+from mbd_bridge.files.mesh import Colour, Surface
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
 
 FIELD = 35.0
 """Angle of view from bottom to top, degrees: that of a long lens, so that little is distorted."""

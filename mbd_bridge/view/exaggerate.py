@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError
-from mbd_bridge.mechanism import Model
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.spatial import Array
 from mbd_bridge.view.bending import BentLink
 from mbd_bridge.view.scale import round_number
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import ModelError
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.loads import JointLoads
-from mbd_bridge.mechanism import Model, ModelLink
-from mbd_bridge.spatial import Array, Frame
+from mbd_bridge.model import Model, ModelLink
+from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.view.scene import matrix
 
 TURNS = ("revolute", "continuous", "helical")

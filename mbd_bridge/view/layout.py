@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.labels import Area, arranged
 from mbd_bridge.view.take import Label, Take

@@ -8,9 +8,9 @@ import pickle
 
 import numpy as np
 
-from mbd_bridge.errors import StateError
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.bending import FEW_SLICES
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.show import check_display, end, tell, window_process

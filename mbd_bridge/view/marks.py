@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mbd_bridge.formats.mesh import Colour
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.deflection import DEFLECTION
-from mbd_bridge.spatial import Array, rotation_that_takes_z_to
+from mbd_bridge.files.mesh import Colour
+from mbd_bridge.model import Model
+from mbd_bridge.model.deflection import DEFLECTION
+from mbd_bridge.model.spatial import Array, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece
 from mbd_bridge.view.scene import Part, matrix

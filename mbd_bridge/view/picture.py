@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.formats.mesh import Colour
-from mbd_bridge.spatial import Array
+from mbd_bridge.files.mesh import Colour
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.camera import Camera
 from mbd_bridge.view.labels import Area, arranged
-from mbd_bridge.view.pieces import Piece, Stage
-from mbd_bridge.view.rays import RayCanvas, Seen
+from mbd_bridge.view.pieces import CanvasStage, Piece
+from mbd_bridge.view.rays import RayCanvas, RayPicture
 from mbd_bridge.view.take import Label, Moment, Take
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Painter:
         self.take, self.camera, self.size = take, camera, size
         self._floor = take.floor()
         self._canvas = RayCanvas()
-        self._stage = Stage(self._canvas)
+        self._stage = CanvasStage(self._canvas)
 
     def paint(self, moment: Moment) -> Pixels:
         """Return the picture (height, width, 3) of a moment of the take."""
@@ -108,7 +108,7 @@ class Painter:
         bodies = iter(self._stage.show([piece for group in groups for piece in group]))
         return [[body for _ in group for body in next(bodies)] for group in groups]
 
-    def _see(self, camera: Camera, size: tuple[int, int], finer: int = 1) -> Seen:
+    def _see(self, camera: Camera, size: tuple[int, int], finer: int = 1) -> RayPicture:
         return self._canvas.image(camera.view(), camera.projection(size), size, LIGHT, finer)
 
     def _shadow(self, own: list[int], size: tuple[int, int]) -> Array:

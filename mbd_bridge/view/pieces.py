@@ -2,18 +2,92 @@
 
 The surfaces of a scene are few, and made once: a piece that changes its length is made of others.
 So a canvas need only move bodies, which it does fast and without ever running out of memory.
+
+What a renderer needs of a surface: corners with normals, smooth where it is round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mbd_bridge.formats.mesh import Colour, Shaded, Surface
-from mbd_bridge.spatial import Array
-from mbd_bridge.view.shading import shaded
+from mbd_bridge.files.mesh import Colour, Shaded, Surface
+from mbd_bridge.model.spatial import Array
+
+CREASE = np.cos(np.deg2rad(40.0))
+"""Faces that meet at a larger angle meet in an edge."""
+
+WELD = 1e-6
+"""Corners nearer than this part of a surface's size are one."""
+
+MOST_FACES = 64
+"""Faces at one point, beyond which none is compared with the others."""
+
+LARGEST_PIECE = 40_000
+"""Triangles of one shape: pybullet takes 131072 vertices, and each corner may be one of its own."""
+
+
+def shaded(surface: Surface) -> Iterator[Shaded]:
+    """Yield the pieces of a surface, each small enough to be drawn."""
+    for start in range(0, len(surface.triangles), LARGEST_PIECE):
+        piece = _shaded(surface.some(slice(start, start + LARGEST_PIECE)))
+        if len(piece.triangles):
+            yield piece
+
+
+def _shaded(surface: Surface) -> Shaded:
+    corners, uv = surface.vertices[surface.triangles], surface.uv
+    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    size = np.linalg.norm(area, axis=1)
+    real = size > (WELD * float(np.ptp(corners.reshape(-1, 3), axis=0).max())) ** 2
+    corners, area, size, uv = (
+        corners[real],
+        area[real],
+        size[real],
+        None if uv is None else uv[real],
+    )
+    if not len(corners):
+        return Shaded(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64))
+    points = corners.reshape(-1, 3)
+    grain = WELD * max(float(np.ptp(points, axis=0).max()), 1e-12)
+    rounded = np.round(points / grain).astype(np.int64)
+    _, one = np.unique(rounded, axis=0, return_inverse=True)
+    one = one.reshape(-1)
+    own = np.repeat(area / size[:, None], 3, axis=0)
+    normals = _smooth(one, own, np.repeat(area, 3, axis=0))
+    key = np.column_stack([one, np.round(normals * 100.0).astype(np.int64)])
+    _, first, index = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    triangles = index.reshape(-1, 3)
+    return Shaded(points[first], normals[first], triangles, uv, surface.texture)
+
+
+def _smooth(one: NDArray[np.int64], own: Array, area: Array) -> Array:
+    """Return the normals (K, 3) at corners: of all faces that meet there without an edge between.
+
+    Parameters
+    ----------
+    one : (K,) which point each corner is
+    own, area : (K, 3) unit normal of the corner's face, and the same with the face's size
+    """
+    order = np.argsort(one, kind="stable")
+    counts = np.bincount(one)
+    shared = (counts[one] <= MOST_FACES).nonzero()[0]
+    starts = np.cumsum(counts) - counts
+    number = counts[one[shared]]
+    first = np.repeat(shared, number)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
+    second = order[np.repeat(starts[one[shared]], number) + within]
+    near = np.einsum("ij,ij->i", own[first], own[second]) > CREASE
+    first, second = first[near], second[near]
+    total = np.column_stack(
+        [np.bincount(first, area[second, k], minlength=len(one)) for k in range(3)]
+    )
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    return np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), own)
+
 
 AWAY = (0.0, 0.0, -1e9)
 """Where bodies are put that are not to be seen, m."""
@@ -27,7 +101,7 @@ class Piece(NamedTuple):
     pose: Array
 
 
-class Bodies(Protocol):
+class CanvasBodies(Protocol):
     """What a stage needs of a canvas (`view.rays`, `bridges.pybullet.canvas`)."""
 
     def shape(self, piece: Shaded) -> int:
@@ -40,10 +114,10 @@ class Bodies(Protocol):
         """Put a body somewhere."""
 
 
-class Stage:
+class CanvasStage:
     """Bodies of a canvas, used again from frame to frame."""
 
-    def __init__(self, canvas: Bodies) -> None:
+    def __init__(self, canvas: CanvasBodies) -> None:
         self._canvas = canvas
         self._shapes: dict[int, tuple[Surface, list[int]]] = {}
         self._bodies: dict[tuple[int, Colour], list[list[int]]] = {}

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
-from mbd_bridge.mechanism import Model
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import assemble
-from mbd_bridge.spatial import Array
 
 TURN = np.pi
 """How far a joint without limits turns on its slider, either way, rad."""

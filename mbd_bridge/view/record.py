@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.extras import needed
-from mbd_bridge.formats.pictures import DOTS
-from mbd_bridge.formats.whole_file import check_place, whole_path
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.errors import FileError, StateError
+from mbd_bridge.base.extras import needed
+from mbd_bridge.files.pictures import DOTS
+from mbd_bridge.files.whole_file import check_place, whole_path
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.marks import CENTRE, CUT

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.readable import quantity
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.mechanism import Model
-from mbd_bridge.readable import quantity
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.applied import AppliedWrench
 from mbd_bridge.view.joints import single_actuation
 

@@ -1,23 +1,217 @@
-"""The machine as it is drawn: surfaces that its bodies carry, and what could not be drawn."""
+"""The machine as it is drawn: surfaces that its bodies carry, and what could not be drawn.
+
+Textures on surfaces: each image read once, solids wrapped, and what cannot be drawn told.
+
+Links without a picture: rods between their joints, and their inertia as a box.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, count, some, warn
-from mbd_bridge.formats import Geometry
-from mbd_bridge.formats.mesh import Colour, Surface, read_mesh
-from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, Frame
+from mbd_bridge.base.errors import FileError, count, some, warn
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.files import Geometry
+from mbd_bridge.files.mesh import Colour, Surface, Texture, read_mesh
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, Frame, Inertia, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, BentLink, bent_links
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.skeleton import skeleton
-from mbd_bridge.view.texturing import Textures, mean_colour, wrapped
+
+TOP = 0.7
+"""Part of a normal along a solid's axis, from which on a face counts as its top or bottom."""
+
+BOX = 8
+"""Corners of a box."""
+
+FLAT = 1e-9
+"""Part of a solid's height over which a flat face goes, and of its size up to which a point is on
+its axis."""
+
+
+class Textures:
+    """The textures of one machine.
+
+    Attributes
+    ----------
+    missing : images that cannot be drawn, and why, one line each
+    """
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+        self._read: dict[str, Texture | None] = {}
+
+    def on(self, surface: Surface, named: str | None = None) -> Surface:
+        """Return a surface with a texture that can be drawn, or with none.
+
+        Parameters
+        ----------
+        named : path of the image that the file names for a surface without a look of its own
+        """
+        texture = surface.texture
+        if texture is None and named is not None and surface.colour is None:
+            texture = Texture(named)
+        drawn = None if texture is None else self._drawn(texture, surface)
+        if drawn is None and surface.uv is None and surface.texture is None:
+            return surface
+        return replace(surface, texture=drawn, uv=None if drawn is None else surface.uv)
+
+    def _drawn(self, texture: Texture, surface: Surface) -> Texture | None:
+        """Return the texture with that image, None and a remark if it cannot be drawn."""
+        try:
+            key = os.path.realpath(texture.path)
+        except (OSError, ValueError):  # no name of a file
+            key = texture.path
+        if key not in self._read:
+            self._read[key] = texture
+            try:
+                texture.pixels  # noqa: B018 (read now, to tell what is wrong)
+            except FileError as error:
+                self.missing.append(str(error))
+                self._read[key] = None
+        found = self._read[key]
+        if found is not None and surface.uv is None:
+            self.missing.append(f"{texture.path}: the mesh does not say where on it the image is")
+            return None
+        return found
+
+
+def mean_colour(surface: Surface) -> Colour | None:
+    """Return the colour of a surface where its texture cannot be drawn; None if it has none.
+
+    It is the mean of the texture at the middles of the triangles, small and large.
+    """
+    if surface.texture is None or surface.uv is None:
+        return None
+    pixels = surface.texture.pixels
+    height, width, _ = pixels.shape
+    x, y = surface.uv.mean(axis=1, dtype=np.float64).T
+    column, row = (np.floor(k).astype(np.int64) for k in (x * width, (1.0 - y) * height))
+    found = pixels[row % height, column % width].mean(axis=0) / 255.0
+    red, green, blue = found.round(4).tolist()
+    return red, green, blue, 1.0
+
+
+def wrapped(solid: Surface) -> Surface:
+    """Return a box, ball, cylinder or capsule about its axis z with texture coordinates.
+
+    Flat faces along the axes show the whole image, round ones show it once around.
+    """
+    points = np.asarray(solid.vertices)[solid.triangles]
+    low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
+    x, y, z = np.moveaxis((points - low) / np.where(high > low, high - low, 1.0), -1, 0)
+    side = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    if len(solid.vertices) == BOX:
+        along = np.abs(side).argmax(axis=1)
+        across = np.choose(along[:, None], [y, 1.0 - x, x])
+        above = np.choose(along[:, None], [z, z, y])
+        front = np.take_along_axis(side, along[:, None], axis=1) > 0.0
+    else:
+        flat = (np.abs(side[:, 2]) > TOP)[:, None] & (np.ptp(z, axis=1) < FLAT)[:, None]
+        across, above = np.where(flat, x, _around(points)), np.where(flat, y, z)
+        front = ~flat | (side[:, 2:] > 0.0)
+    uv = np.stack([np.where(front, across, 1.0 - across), above], axis=-1)
+    return replace(solid, uv=uv.astype(np.float32))
+
+
+def _around(points: Array) -> Array:
+    """Return how far around z corners (T, 3, 3) are, in turns; a triangle is in one piece."""
+    turn = np.arctan2(points[..., 1], points[..., 0]) / (2.0 * np.pi) + 0.5
+    on_axis = np.hypot(points[..., 0], points[..., 1]) < FLAT * np.abs(points).max()
+    turn = np.where(on_axis, np.nan, turn)
+    turn = np.where(np.nanmax(turn, axis=1, keepdims=True) - turn > 0.5, turn + 1.0, turn)
+    return np.asarray(np.where(on_axis, np.nanmean(turn, axis=1, keepdims=True), turn))
+
+
+THICKNESS = 0.024
+"""Radius of rods, relative to the length typical of the mechanism."""
+
+LARGEST_BOX = 2.0
+"""Longest edge of an inertia's box, relative to that length: more is left out."""
+
+Placed = tuple[int, Surface, Array]
+"""A body, a surface, and its pose (4, 4) on that body."""
+
+
+def skeleton(model: Model, links: Sequence[int]) -> Iterator[Placed]:
+    """Yield rods from the joint before to the joints behind each link, and its inertia's box.
+
+    Stations of links that bend have no balls: they are points of what is drawn.
+    """
+    stations = {joint.child for joint in model.joints if joint.is_station}
+    radius = THICKNESS * _reach(model)
+    for number in links:
+        body = model.links[number].body
+        points = _joints_on(model, number)
+        for end in points[1:]:
+            yield from _rod(body, points[0], end, radius)
+        if number not in stations and (
+            len(points) == 1 or not any(np.linalg.norm(p - points[0]) > radius for p in points[1:])
+        ):
+            yield body, solids.sphere(1.3 * radius), _at(points[0])
+        yield from _box(body, model.links[number].inertia, LARGEST_BOX * _reach(model))
+
+
+def _reach(model: Model) -> float:
+    """Return a length (m) typical of the ways between joints and masses."""
+    ways = [float(np.linalg.norm(b.placement.translation)) for b in model.bodies[1:]]
+    ways += [float(np.linalg.norm(f.translation)) for cut in model.cuts for f in (cut.a, cut.b)]
+    ways += [float(np.linalg.norm(link.frame.translation)) for link in model.links]
+    ways += [float(np.linalg.norm(link.inertia.centre)) for link in model.links]
+    positive = [way for way in ways if way > 0.0]
+    return float(np.median(positive)) if positive else 1.0
+
+
+def _joints_on(model: Model, number: int) -> list[Array]:
+    """Return where joints sit on a link, m in its body: the one that carries it first."""
+    link = model.links[number]
+    points = [link.frame.translation]
+    for joint in model.joints[1:]:
+        if joint.parent == number:
+            points.append((link.frame @ joint.parent_frame).translation)
+    for cut in model.cuts:
+        for end, own in zip(cut.links, (cut.a, cut.b), strict=True):
+            if end == number:
+                points.append(own.translation)
+    return points
+
+
+def _rod(body: int, start: Array, end: Array, radius: float) -> Iterator[Placed]:
+    way = end - start
+    length = float(np.linalg.norm(way))
+    if length > radius:
+        pose = _at(0.5 * (start + end))
+        pose[:3, :3] = rotation_that_takes_z_to(way / length)
+        yield body, solids.capsule(radius, length), pose
+
+
+def _box(body: int, inertia: Inertia, largest: float) -> Iterator[Placed]:
+    """Yield the box of even density with a link's mass and moments, where there is one."""
+    if inertia.mass <= 0.0 or not np.any(inertia.central):
+        return
+    moments, axes = np.linalg.eigh(inertia.central)
+    squares = 6.0 / inertia.mass * (moments.sum() - 2.0 * moments)
+    edges = np.sqrt(np.maximum(squares, 0.0))
+    if not 0.0 < edges.max() <= largest:
+        return
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    pose = _at(inertia.centre)
+    pose[:3, :3] = axes
+    yield body, solids.box(*np.maximum(edges, 0.02 * edges.max()).tolist()), pose
+
+
+def _at(position: Array) -> Array:
+    out = np.eye(4)
+    out[:3, 3] = position
+    return out
+
 
 PALETTE: tuple[Colour, ...] = (
     (0.36, 0.51, 0.67, 1.0),

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-from mbd_bridge import search_path
-from mbd_bridge.errors import MbdError, MissingPackageError, NoDisplayError
+from mbd_bridge.base import search_path
+from mbd_bridge.base.errors import MbdError, MissingPackageError, NoDisplayError
 from mbd_bridge.view.bending import FEW_SLICES
 from mbd_bridge.view.record import favourable
 from mbd_bridge.view.scene import tell_missing

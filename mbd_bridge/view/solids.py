@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from mbd_bridge.formats.mesh import Surface
-from mbd_bridge.spatial import Array
+from mbd_bridge.files.mesh import Surface
+from mbd_bridge.model.spatial import Array
 
 ROUND = 24
 """Corners of what is round."""

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import StateError
-from mbd_bridge.external import ExternalForces
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces import ForceElement
-from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
-from mbd_bridge.mechanism import Model
-from mbd_bridge.motions import Motion
-from mbd_bridge.simulate import Simulation
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalForces
+from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.quaternions import unit_quaternions
-from mbd_bridge.spatial import Array
 from mbd_bridge.view.applied import AppliedWrench, applied_along, applied_in
 
 SAME = 1e-9

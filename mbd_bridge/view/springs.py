@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.files.mesh import Colour
 from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring
 from mbd_bridge.forces.point_element import PointElement
 from mbd_bridge.forces.points import link_or_ground
-from mbd_bridge.formats.mesh import Colour
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import solids
 from mbd_bridge.view.arrows import along, telescope
 from mbd_bridge.view.pieces import Piece

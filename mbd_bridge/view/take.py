@@ -1,6 +1,8 @@
 """What is to be seen at a time: the machine, the loads of its joints, marks and numbers.
 
 A take is made of arrays: times, coordinates, loads. It knows of no window and of no file.
+
+The ground under a machine: tiles whose edges are a round length, so that they are a scale.
 """
 
 from __future__ import annotations
@@ -10,26 +12,58 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import warn
-from mbd_bridge.formats.mesh import Colour
+from mbd_bridge.base.errors import warn
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.files.mesh import Colour, Surface
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.lazy import cached_property
 from mbd_bridge.loads import JointLoads
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare_placements
-from mbd_bridge.spatial import Array
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.arrows import Arrows, Heads
 from mbd_bridge.view.bending import SLICES
 from mbd_bridge.view.exaggerate import exaggerated
-from mbd_bridge.view.ground import ground
 from mbd_bridge.view.joints import ShownLoad, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scale import Scale, in_words
+from mbd_bridge.view.scale import Scale, in_words, round_number
 from mbd_bridge.view.scene import Scene, scene
 from mbd_bridge.view.source import Source
 from mbd_bridge.view.springs import connectors, ends_of, springs
+
+LIGHT: Colour = (0.93, 0.94, 0.95, 1.0)
+DARK: Colour = (0.86, 0.87, 0.89, 1.0)
+TILES = 24
+"""Tiles along one side."""
+
+
+def ground(points: Array) -> list[Piece]:
+    """Return the tiles under points (K, 3): at z = 0, or lower where points are.
+
+    A tile is a round part of what the points span.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    edge = round_number(0.3 * max(float(np.linalg.norm(high - low)), 1e-3))
+    level = min(0.0, float(low[2])) - 1e-3 * edge
+    centre = np.round(0.5 * (low + high) / edge) * edge
+    pose = np.eye(4)
+    pose[:3, 3] = centre[0], centre[1], level
+    return [
+        Piece(_tiles(edge, parity), colour, pose) for parity, colour in enumerate((LIGHT, DARK))
+    ]
+
+
+def _tiles(edge: float, parity: int) -> Surface:
+    half = TILES // 2
+    steps = range(-half, half)
+    squares = [(i, j) for i in steps for j in steps if (i + j) % 2 == parity]
+    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    flat = (np.array(squares)[:, None, :] + corners).reshape(-1, 2) * edge
+    first = 4 * np.arange(len(squares))[:, None]
+    triangles = np.concatenate([first + corner for corner in ([[0, 1, 2]], [[0, 2, 3]])])
+    return Surface(np.column_stack([flat, np.zeros(len(flat))]), triangles)
+
 
 LONGEST = 0.38
 """Longest arrow, relative to what the machine spans in its motion."""

@@ -4,6 +4,8 @@ A window needs a process of its own: pybullet ends its process when there is no 
 the window's server or its owner takes the window away. What is shown comes pickled on stdin, from
 `view.show`; if stdin ends, so does the window. On stdout goes "ready" once it is open, and what
 went wrong.
+
+A motion as it is played: which time is shown, how fast, and whether it goes on.
 """
 
 from __future__ import annotations
@@ -16,31 +18,97 @@ import sys
 import threading
 import time
 import traceback
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.errors import MbdError
-from mbd_bridge.spatial import Array
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.camera import Camera, direction
-from mbd_bridge.view.layout import (
-    FIELD,
-    HIDDEN,
-    PANELS,
-    camera_of,
-    numbers,
-    row_below,
-    rows_above,
-)
-from mbd_bridge.view.pieces import Stage
-from mbd_bridge.view.player import SPEEDS, Player
+from mbd_bridge.view.layout import FIELD, HIDDEN, PANELS, camera_of, numbers, row_below, rows_above
+from mbd_bridge.view.pieces import CanvasStage
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import ACTUATION, Label, Moment, Overlays, Take
 
 if TYPE_CHECKING:
-    from mbd_bridge.bridges.pybullet.window import Window
+    from mbd_bridge.engines.pybullet.window import Window
+
+SPEEDS = (0.01, 10.0)
+"""Slowest and fastest, seconds of motion in a second."""
+
+FASTER = 2.0**0.5
+"""What one key does to the speed."""
+
+STEP = 1.0 / 100.0
+"""What an arrow key moves, of the whole motion."""
+
+
+@dataclass
+class Player:
+    """The time of a motion from `start` to `end`, s.
+
+    Attributes
+    ----------
+    time : that is shown, s
+    speed : seconds of motion in a second
+    playing : whether time goes on
+    """
+
+    start: float
+    end: float
+    speed: float = 1.0
+    playing: bool = True
+    time: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.time = self.start
+        self.playing = self.playing and self.end > self.start
+
+    def advance(self, seconds: float) -> float:
+        """Let real time pass; return the time that is shown. Behind the end it begins again."""
+        if self.playing:
+            length = self.end - self.start
+            self.time += seconds * self.speed
+            if self.time > self.end:
+                self.time = self.start + (self.time - self.end) % length
+        return self.time
+
+    def toggle(self) -> None:
+        """Play, or pause."""
+        self.playing = not self.playing and self.end > self.start
+
+    def seek(self, time: float) -> None:
+        """Show another time, and stay there."""
+        self.time = min(max(time, self.start), self.end)
+        self.playing = False
+
+    def set_speed(self, speed: float) -> None:
+        """Play at another speed, within bounds."""
+        self.speed = min(max(speed, SPEEDS[0]), SPEEDS[1])
+
+    def key(self, key: str) -> bool:
+        """Obey a key; return whether it has a meaning here."""
+        step = STEP * (self.end - self.start)
+        match key:
+            case " ":
+                self.toggle()
+            case "left":
+                self.seek(self.time - step)
+            case "right":
+                self.seek(self.time + step)
+            case "+" | "=":
+                self.set_speed(self.speed * FASTER)
+            case "-":
+                self.set_speed(self.speed / FASTER)
+            case "r":
+                playing, self.time = self.playing, self.start
+                self.playing = playing
+            case _:
+                return False
+        return True
+
 
 READY = "ready"
 REFUSED, FAULT = 2, 70
@@ -95,7 +163,7 @@ def main() -> int:
     for noisy in (1, 2):
         os.dup2(sink, noisy)  # pybullet's prints, from whichever thread
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the owner to decide
-    from mbd_bridge.bridges.pybullet.window import Window, WindowClosed
+    from mbd_bridge.engines.pybullet.window import Window, WindowClosed
 
     try:
         order: Order = pickle.load(sys.stdin.buffer)
@@ -161,7 +229,7 @@ class _Screen:
     def __init__(self, window: Window, order: Order) -> None:
         self.window, self.order = window, order
         self.take = Take(order.source, order.overlays)
-        self._stage = Stage(window)
+        self._stage = CanvasStage(window)
         self._floor = self.take.floor()
         moves = order.rest is not None or order.live
         self._camera = camera_of(self.take, order.view, order.size, moves)

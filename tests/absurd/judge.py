@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, MbdWarning
-from mbd_bridge.loads.free_body import FreeBody
+from mbd_bridge.applications.free_body import FreeBody
+from mbd_bridge.base.errors import MbdError, MbdWarning
 
 SECONDS = 20.0
 """That one call may take; most take a millisecond."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 from tests.machines import four_bar
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.crosscheck import crosscheck
-from mbd_bridge.loads.bearings import Bearing
-from mbd_bridge.loads.durability import load_spectra
-from mbd_bridge.simulate.batch.run import simulate_batch
-from mbd_bridge.simulate.right_hand_side import right_hand_side
-from mbd_bridge.simulate.run.driver import simulate
+from mbd_bridge.applications.bearings import Bearing
+from mbd_bridge.applications.durability import load_spectra
+from mbd_bridge.engines.crosscheck import crosscheck
+from mbd_bridge.simulation.batch.run import simulate_batch
+from mbd_bridge.simulation.right_hand_side import right_hand_side
+from mbd_bridge.simulation.run.driver import simulate
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from tests.absurd.stage import BUILDING, Stage, builder, stages

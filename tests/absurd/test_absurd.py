@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, StateError
+from mbd_bridge.base.errors import MbdError, StateError
 from tests.absurd.judge import SECONDS, outcome
 from tests.absurd.sweep import cases, try_case
 from tests.machines import four_bar

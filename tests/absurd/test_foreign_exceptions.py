@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import KernelError, MbdError, StateError
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.formulas import symbolic
+from mbd_bridge.applications.formulas import symbolic
+from mbd_bridge.base.errors import KernelError, MbdError, StateError
+from mbd_bridge.files.tables import read_table
 from tests.robots import OWN
 
 ODD_BYTE = "\udcff"

@@ -3,8 +3,8 @@
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.formats import read_urdf_text
-from mbd_bridge.motions import Motion
+from mbd_bridge.files import read_urdf_text
+from mbd_bridge.motion import Motion
 
 LINK = """<link name="{name}"><inertial><origin xyz="{x} 0.02 0.05" rpy="0.1 0.2 0.3"/>
   <mass value="{mass}"/><inertia ixx="0.05" iyy="0.06" izz="0.04" ixy="0.01" ixz="0" iyz="0.003"/>

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.actuators import (
+from mbd_bridge.applications.motors import (
     Actuator,
     Actuators,
     Efficiency,
@@ -16,7 +16,7 @@ from mbd_bridge.actuators import (
     TorqueCurve,
 )
 from mbd_bridge.cli import main
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.files.tables import read_table
 from tests.actuators.machines import arm, arm_urdf, motion
 
 ROS1 = """<transmission name="t"><type>transmission_interface/SimpleTransmission</type>

@@ -5,9 +5,16 @@ import pytest
 from scipy.integrate import simpson
 
 import mbd_bridge as mbd
-from mbd_bridge.actuators import Actuator, Efficiency, Friction, MotorCurve, TorqueCurve, motor_side
 from mbd_bridge.api.load_inputs import LoadInputs
-from mbd_bridge.errors import StateError
+from mbd_bridge.applications.motors import (
+    Actuator,
+    Efficiency,
+    Friction,
+    MotorCurve,
+    TorqueCurve,
+    motor_side,
+)
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces import JointFriction
 from tests.actuators.machines import arm, arm_urdf, motion
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pinocchio import rival, to_pinocchio
-from mbd_bridge.crosscheck.states import random_states
-from mbd_bridge.crosscheck.timing import in_turns
+from mbd_bridge.engines.crosscheck.states import random_states
+from mbd_bridge.engines.crosscheck.timing import in_turns
+from mbd_bridge.engines.pinocchio import rival, to_pinocchio
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.solve.dynamics import traceable
 

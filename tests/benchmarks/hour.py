@@ -28,7 +28,7 @@ Figures = dict[str, float]
 def write_motion(path: Path, seconds: int, noise: float) -> None:
     """Write positions of the arm's joints: sums of three sines, and noise."""
     import mbd_bridge as mbd
-    from mbd_bridge.formats.tables import Column, TableWriter
+    from mbd_bridge.files.tables import Column, TableWriter
 
     rng = np.random.default_rng(0)
     speed, phase = 2 * np.pi * rng.uniform(0.1, 1.0, (7, 3)), rng.uniform(0, 2 * np.pi, (7, 3))
@@ -45,9 +45,9 @@ def write_motion(path: Path, seconds: int, noise: float) -> None:
 def stream(motion: str, output: str, smooth: str) -> Figures:
     """Compute, write and count; return seconds, peak memory and what was found."""
     import mbd_bridge as mbd
-    from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.motions import MotionPieces
-    from mbd_bridge.motions.smoothing import Smoothing
+    from mbd_bridge.files.tables import open_table
+    from mbd_bridge.motion import MotionPieces
+    from mbd_bridge.motion.smoothing import Smoothing
 
     arm = mbd.load(ROBOT)
     arm.load_solver(JOINTS)  # the machine code is made once and kept on disk

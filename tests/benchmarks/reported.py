@@ -8,7 +8,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.kernels.run.march import March
-from mbd_bridge.simulate.steps.compiled import compiled_step
+from mbd_bridge.simulation.steps.compiled import compiled_step
 
 JOINTS = ["crank", "coupler_pin"]
 STEPS, TURNS, H = 100_000, 9, 1e-5

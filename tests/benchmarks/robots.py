@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import mbd_bridge as mbd
-from mbd_bridge.crosscheck.bench import bench
+from mbd_bridge.engines.crosscheck.bench import bench
 from mbd_bridge.kernels import Cache
 from mbd_bridge.solve.dynamics import prepare
 from tests.robots import robot

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge import studies
+from mbd_bridge.applications import studies
 
 FACTORS = {"coupler.mass": (0.5, 2.0), "crank.vel": (0.0, 5.0)}
 MOTION: dict[str, Any] = {

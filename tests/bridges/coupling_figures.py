@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pybullet as p
 
-from mbd_bridge.bridges.pybullet import Stepper
+from mbd_bridge.engines.pybullet import Stepper
 from mbd_bridge.equations.state_vectors import state_vectors
 from tests.bridges import worlds
 from tests.bridges.worlds import loose, place, velocity, world

@@ -13,9 +13,9 @@ import numpy as np
 import pybullet
 import pybullet_data
 
-import mbd_bridge.bridges.pybullet.drop_in as drop_in
-from mbd_bridge.bridges.quiet import quiet
-from mbd_bridge.errors import MbdError
+import mbd_bridge.engines.pybullet.drop_in as drop_in
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.engines.quiet import quiet
 from tests.bridges.scripts import connected, load
 
 DATA = Path(pybullet_data.getDataPath())

@@ -5,13 +5,12 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges import pinocchio as bridge
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines import pinocchio as bridge
+from mbd_bridge.model import build_model
 from tests.machines import four_bar
 from tests.sample import sample
 from tests.tolerances import LOOPS

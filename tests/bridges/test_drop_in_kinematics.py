@@ -8,8 +8,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from mbd_bridge.bridges import pinocchio as bridge
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines import pinocchio as bridge
 from tests.bridges.test_pinocchio import composite_model
 from tests.robots import OWN, robot
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges import pinocchio as bridge
-from mbd_bridge.bridges.pinocchio.adopt import adopt
-from mbd_bridge.errors import MbdWarning, ModelError
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.base.errors import MbdWarning, ModelError
+from mbd_bridge.engines import pinocchio as bridge
+from mbd_bridge.engines.pinocchio.adopt import adopt
+from mbd_bridge.model import build_model
 from tests.robots import OWN, installed, robot
 from tests.sample import sample
 from tests.tolerances import REFEREE
@@ -155,7 +154,7 @@ def test_batches_in_pinocchios_order():
     assert np.allclose(tau, expected, rtol=1e-11, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::mbd_bridge.errors.MbdWarning")
+@pytest.mark.filterwarnings("ignore::mbd_bridge.base.errors.MbdWarning")
 @pytest.mark.parametrize("made_by", ["pinocchio", "us"])
 def test_fixed_joints_of_a_pinocchio_model_keep_their_loads(made_by):
     """pinocchio merges them, but its frames know what they weigh: read by it, or made by us."""

@@ -16,9 +16,9 @@ import pybullet_data
 import pytest
 
 import mbd_bridge as mbd
-import mbd_bridge.bridges.pybullet.drop_in as drop_in
-from mbd_bridge.bridges.pybullet import Stepper
-from mbd_bridge.errors import FileError, MbdWarning, ModelError, SolveError, StateError
+import mbd_bridge.engines.pybullet.drop_in as drop_in
+from mbd_bridge.base.errors import FileError, MbdWarning, ModelError, SolveError, StateError
+from mbd_bridge.engines.pybullet import Stepper
 from tests.bridges import every_body, worlds
 from tests.bridges.scripts import GOAL, IIWA, LAIKAGO, PANDA, connected, load, move, positions
 from tests.bridges.worlds import world

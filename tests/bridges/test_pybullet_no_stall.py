@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet import Stepper
+from mbd_bridge.engines.pybullet import Stepper
 from mbd_bridge.kernels.native import store
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.bridges import worlds
 from tests.bridges.worlds import loose, world
 from tests.machines import four_bar, rssr

@@ -9,11 +9,11 @@ import pybullet as p
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet import Stepper
-from mbd_bridge.bridges.pybullet.loop_referee import PybulletLoopReferee
-from mbd_bridge.bridges.pybullet.sensors import Sensors
-from mbd_bridge.crosscheck.states import closed_states
-from mbd_bridge.errors import MbdWarning, ModelError
+from mbd_bridge.base.errors import MbdWarning, ModelError
+from mbd_bridge.engines.crosscheck.states import closed_states
+from mbd_bridge.engines.pybullet import Stepper
+from mbd_bridge.engines.pybullet.loop_referee import PybulletLoopReferee
+from mbd_bridge.engines.pybullet.sensors import Sensors
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.solve import ConstrainedDynamics
 from tests.bridges import worlds
@@ -135,7 +135,7 @@ def test_the_cross_check_closes_the_loops(name):
 
 def test_wrong_loads_of_a_loop_are_found(monkeypatch):
     """A cross-check that cannot fail is none: turn round what the pin does to the rocker."""
-    from mbd_bridge.crosscheck import closed_loops
+    from mbd_bridge.engines.crosscheck import compare
 
     honest = LoadSolver.result
 
@@ -145,7 +145,7 @@ def test_wrong_loads_of_a_loop_are_found(monkeypatch):
             found.force[..., found.joints.index("coupler_pin"), :] *= -1
         return found
 
-    monkeypatch.setattr(closed_loops.LoadSolver, "result", wrong)
+    monkeypatch.setattr(compare.LoadSolver, "result", wrong)
     report = mbd.load(URDF / "crank_rocker.urdf").crosscheck(states=3)
     assert not report.passed
     assert [row.quantity for row in report.rows if not row.passed] == ["loop loads"]

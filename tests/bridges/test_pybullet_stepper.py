@@ -11,8 +11,8 @@ import pybullet as p
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet import Stepper
-from mbd_bridge.errors import MbdWarning, ModelError, StateError
+from mbd_bridge.base.errors import MbdWarning, ModelError, StateError
+from mbd_bridge.engines.pybullet import Stepper
 from tests.bridges import worlds
 from tests.bridges.coupling_figures import ball_on_arm, ball_on_floater, momentum
 from tests.bridges.worlds import loose, place, velocity, world

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.formats.tables import open_table, read_table
-from mbd_bridge.motions.completed_pieces import motion_pieces
-from mbd_bridge.motions.reading import Reading
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.files.tables import open_table, read_table
+from mbd_bridge.motion.completed_pieces import motion_pieces
+from mbd_bridge.motion.reading import Reading
 from tests.robots import OWN
 
 ROD = str(OWN / "pendulum.urdf")

@@ -18,7 +18,9 @@ def test_check_agrees_with_pinocchio_and_says_so(run):
 
 
 def test_check_says_where_it_disagrees_and_exits_with_1(run, monkeypatch):
-    crosscheck = sys.modules["mbd_bridge.crosscheck"]  # the package has a function of that name
+    crosscheck = sys.modules[
+        "mbd_bridge.engines.crosscheck"
+    ]  # the package has a function of that name
     row = crosscheck.Row("generalised forces", "somebody", 0.5, 1e-11, "elbow", False)
     report = crosscheck.Report("arm", 3, (row,), ("somebody",))
     monkeypatch.setattr(crosscheck, "crosscheck", lambda *_, **__: report)

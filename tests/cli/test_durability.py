@@ -47,7 +47,7 @@ def test_freebody_of_a_motion_in_pieces_finds_the_same_instants(run, monkeypatch
     words = "freebody", ARM, MOTION, "--link", LINK
     times = "--at", "0.333", "1.5", "0.333", "0"
     whole = [run(*words)[1], run(*words, *times)[1]]
-    monkeypatch.setattr("mbd_bridge.motions.pieces.ROWS", 100)
+    monkeypatch.setattr("mbd_bridge.motion.pieces.ROWS", 100)
     split = [run(*words)[1], run(*words, *times)[1]]
     assert [_without_sums(text) for text in split] == [_without_sums(text) for text in whole]
     assert whole[1].count("t = 0.33 s") == 2 and "t = 0 s" in whole[1]

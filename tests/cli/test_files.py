@@ -125,7 +125,7 @@ def test_columns_of_one_name_are_refused_before_the_work(run, tmp_path, monkeypa
         raise AssertionError("work was done")
 
     monkeypatch.setattr("mbd_bridge.api.simulate", work)
-    monkeypatch.setattr("mbd_bridge.real_time.runner.RealTime", work)
+    monkeypatch.setattr("mbd_bridge.applications.real_time.runner.RealTime", work)
     code, out, err = run(command, robot, *words, "-o", tmp_path / "out.csv")
     assert (code, out) == (2, "")
     assert f"a column's name must stand once in the header; twice or more: first.{name}" in err

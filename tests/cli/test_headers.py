@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.files.tables import read_table
 from tests.robots import OWN
 
 ROD = str(OWN / "pendulum.urdf")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.files.tables import read_table
 from tests.robots import OWN
 
 BAR = OWN / "crank_rocker.urdf"

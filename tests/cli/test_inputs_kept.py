@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli.parser import OutputFile, make_parser
-from mbd_bridge.errors import FileError
 from tests.robots import OWN
 
 MACHINE, FORCES, LOOPS = "bar.urdf", "bar.forces.yaml", "bar.loops.yaml"

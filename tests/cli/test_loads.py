@@ -8,10 +8,10 @@ import stat
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.formats.table import Column
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.formats.tables.text import header_text, rows_text
-from mbd_bridge.motions.motion import motion_from_table
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.tables.text import header_text, rows_text
+from mbd_bridge.motion.motion import motion_from_table
 from tests.robots import OWN
 
 ARM = str(OWN / "kuka_iiwa.urdf")
@@ -127,7 +127,7 @@ def test_the_summary_has_the_reaction_if_it_was_asked_for(run, tmp_path):
 
 
 def test_pieces_of_a_motion_give_what_the_whole_gives(run, monkeypatch):
-    from mbd_bridge.motions import pieces
+    from mbd_bridge.motion import pieces
 
     words = "loads", ARM, MOTION, "--joints", JOINT, "--digits", "8"
     _, whole, _ = run(*words)
@@ -173,12 +173,12 @@ def test_an_output_that_cannot_be_written_leaves_nothing(run, tmp_path):
 
 
 def test_an_interrupted_command_leaves_the_old_output(run, tmp_path, monkeypatch):
-    from mbd_bridge.loads.peaks import Peaks
+    from mbd_bridge.loads.peaks import LoadPeaks
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Peaks, "add", interrupt)
+    monkeypatch.setattr(LoadPeaks, "add", interrupt)
     (tmp_path / "out.csv").write_text("old")
     code, _, err = run("loads", ARM, MOTION, "--joints", JOINT, "-o", tmp_path / "out.csv")
     assert (code, "interrupted" in err) == (130, True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.motions import pieces
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.motion import pieces
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from tests.robots import OWN
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mbd_bridge.view.web.server import ViewServer
+from mbd_bridge.view.web.web_view import ViewServer
 from tests.robots import own_urdfs
 
 ARM, BAR = own_urdfs()["kuka_iiwa"], own_urdfs()["four_bar"]

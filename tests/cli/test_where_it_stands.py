@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbd_bridge import search_path
+from mbd_bridge.base import search_path
 from tests.robots import own_urdfs
 
 BAR = own_urdfs()["four_bar"]

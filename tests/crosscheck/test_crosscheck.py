@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.crosscheck import compare
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.engines.crosscheck import compare
 from tests.robots import installed, own_urdfs, robot, robots
 
-pytestmark = pytest.mark.filterwarnings("ignore::mbd_bridge.errors.MbdWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::mbd_bridge.base.errors.MbdWarning")
 
 READABLE = {
     name: path
@@ -101,7 +101,7 @@ class _Referee:
 
 def test_what_is_too_large_for_straight_lines_is_compared_all_the_same(monkeypatch):
     """Also by pinocchio's calls: neither may try to compile a factorisation of any size."""
-    from mbd_bridge.bridges import pinocchio as bridge
+    from mbd_bridge.engines import pinocchio as bridge
     from mbd_bridge.solve import dynamics, forward
 
     def refuse(*_):
@@ -136,7 +136,7 @@ LIES = {
 @pytest.mark.parametrize("quantity", LIES)
 def test_each_quantity_is_compared_on_its_own(quantity, monkeypatch):
     """A referee that is wrong in one quantity, by a hundred tolerances, is caught in that one."""
-    from mbd_bridge.bridges.pinocchio import referee
+    from mbd_bridge.engines.pinocchio import referee
 
     wrong = 1 + 1e-9
     honest = getattr(referee.PinocchioReferee, LIES[quantity])
@@ -176,7 +176,7 @@ def test_rounding_in_place_of_an_inertia_is_singular_and_not_compared():
 
 
 def test_random_states_go_all_the_way_round():
-    from mbd_bridge.crosscheck.states import random_states
+    from mbd_bridge.engines.crosscheck.states import random_states
 
     model = mbd.load(own_urdfs()["humanoid"], floating=True).model
     q, v, a = random_states(model, 50, np.random.default_rng(0))

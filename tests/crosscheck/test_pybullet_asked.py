@@ -3,7 +3,7 @@
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from tests.robots import own_urdfs
 
 

@@ -5,13 +5,13 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pinocchio import Twin
-from mbd_bridge.bridges.quiet import quiet
-from mbd_bridge.crosscheck.states import random_states
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.engines.crosscheck.states import random_states
+from mbd_bridge.engines.pinocchio import Twin
+from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import SolveError
 from tests.robots import random_objects
 from tests.tolerances import REFEREE
 
@@ -19,7 +19,7 @@ NAMES = sorted(random_objects())
 PARTS = 10
 
 
-@pytest.mark.filterwarnings("ignore::mbd_bridge.errors.MbdWarning")
+@pytest.mark.filterwarnings("ignore::mbd_bridge.base.errors.MbdWarning")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_single_bodies_agree_with_pinocchio(part):
     """Load of the root joint, actuators and M, 20 states each."""

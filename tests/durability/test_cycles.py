@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rainflow as library
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from mbd_bridge.errors import StateError
-from mbd_bridge.loads.durability import CycleCounter, rainflow
-from mbd_bridge.loads.durability.turning_points import TurningPoints
+from mbd_bridge.applications.durability import CycleCounter, rainflow
+from mbd_bridge.applications.durability.turning_points import TurningPoints
+from mbd_bridge.base.errors import StateError
 
 FIGURE_6 = [-2.0, 1.0, -3.0, 5.0, -1.0, 3.0, -4.0, 4.0, -2.0]
 """ASTM E1049-85, Fig. 6: the history A to I."""

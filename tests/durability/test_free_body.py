@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.crosscheck.states import random_states
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.loads.free_body import free_body, joints_of
+from mbd_bridge.applications.free_body import free_body, joints_of
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines.crosscheck.states import random_states
 from mbd_bridge.loads.peaks import SAME
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.tolerances import KERNEL
@@ -77,7 +77,7 @@ def test_a_payload_is_part_of_its_link():
 
 @pytest.mark.parametrize("cuts", ["authored", "weighted", ["crank"], ["wrist"]])
 def test_links_of_a_loop_are_in_equilibrium_whichever_joint_is_cut(cuts):
-    from mbd_bridge.mechanism import build_model
+    from mbd_bridge.model import build_model
 
     authored = four_bar(coupler=1.3)
     q0 = authored.assemble(near={"crank": 0.7, "wrist": 1.0}, fixed="crank").q

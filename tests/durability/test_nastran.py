@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.formats.nastran import WIDTH, Combination, Grid, LoadSet, field, nastran_text
-from mbd_bridge.loads.free_body.files import bulk_data
+from mbd_bridge.applications.free_body.files import bulk_data
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.files.nastran import WIDTH, Combination, GridPoint, LoadSet, field, nastran_text
 from tests.machines import four_bar
 
 FIELD = 5.1e-11
@@ -122,7 +121,7 @@ def test_what_a_reader_must_know_stands_in_the_file():
 
 
 def test_vectors_of_zeros_are_not_written_and_an_unloaded_link_has_no_sum():
-    text = nastran_text([], [Grid(1, "a", (0, 0, 0))], [LoadSet(1, "none", {1: np.zeros(6)})])
+    text = nastran_text([], [GridPoint(1, "a", (0, 0, 0))], [LoadSet(1, "none", {1: np.zeros(6)})])
     assert "FORCE" not in text and "MOMENT" not in text
     only = nastran_text([], [], [LoadSet(1, "some", {1: (0, 0, 0, 0, 2.0, 0)})])
     assert "MOMENT*" in only and "FORCE" not in only
@@ -136,7 +135,7 @@ def test_vectors_of_zeros_are_not_written_and_an_unloaded_link_has_no_sum():
     [
         (lambda: field(np.nan), "finite number"),
         (lambda: field(np.inf), "finite number"),
-        (lambda: nastran_text([], [Grid(100_000_000, "a", (0, 0, 0))], []), "up to 99999999"),
+        (lambda: nastran_text([], [GridPoint(100_000_000, "a", (0, 0, 0))], []), "up to 99999999"),
         (lambda: nastran_text([], [], [Combination(-1, "a", [1])]), "up to 99999999"),
         (lambda: bulk_data(BODIES["tree"], length="inch"), "use one of m, mm"),
         (lambda: bulk_data(BODIES["tree"], first=0), "from 1"),

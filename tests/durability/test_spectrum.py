@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdWarning, StateError
-from mbd_bridge.loads.durability import (
+from mbd_bridge.applications.durability import (
     LoadSpectraCounter,
     SpectrumCounter,
     load_spectra,
     rainflow,
     spectrum,
 )
+from mbd_bridge.base.errors import MbdWarning, StateError
 from tests.durability.test_cycles import FIGURE_6
 from tests.machines import four_bar
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.formats.tables import Column, TableWriter, open_table, read_table
+from mbd_bridge.base.errors import FileError, StateError
+from mbd_bridge.files.tables import Column, TableWriter, open_table, read_table
 from mbd_bridge.loads.streaming import LoadHistoryCounter, load_history, stream_loads
 from mbd_bridge.loads.streaming.envelope import EnvelopeCounter
-from mbd_bridge.motions import pieces
-from mbd_bridge.motions.motion import motion_from_table
-from mbd_bridge.motions.pieces import MotionPieces
-from mbd_bridge.motions.smoothing import Smoothing
+from mbd_bridge.motion import pieces
+from mbd_bridge.motion.motion import motion_from_table
+from mbd_bridge.motion.pieces import MotionPieces
+from mbd_bridge.motion.smoothing import Smoothing
 from tests.machines import four_bar
 
 ARM = mbd.load("urdf/kuka_iiwa.urdf")

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
+from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import SolveError
-from mbd_bridge.mechanism import Builder, build_model
+from mbd_bridge.model import Builder, build_model
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern
 from tests.oracles.many_digits import precisely
 from tests.trees import random_state, random_tree

@@ -6,8 +6,8 @@ import pytest
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
-from mbd_bridge.mechanism import CUT_ROWS, JOINT_TYPES, build_model
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model import CUT_ROWS, JOINT_TYPES, build_model
+from mbd_bridge.model.spatial import Frame
 from tests.tolerances import DIFFERENCE
 from tests.trees import random_tree
 
@@ -73,7 +73,7 @@ def test_rows_are_as_many_as_the_joint_table_says(kind):
 )
 def test_a_joint_never_leaves_its_own_constraints(kind, axis2):
     """A tree joint and a cut of the same type at the same place: Φ stays zero as it moves."""
-    from mbd_bridge.mechanism import Builder
+    from mbd_bridge.model import Builder
 
     rng = np.random.default_rng(2)
     name = SINGLE.get(kind, kind)
@@ -88,7 +88,7 @@ def test_a_joint_never_leaves_its_own_constraints(kind, axis2):
     builder.loop("cut", kind, ("base", here), ("arm", Frame.identity()), axis, second)
     description = builder.description()
     if kind == "fixed":
-        from mbd_bridge.errors import ModelError
+        from mbd_bridge.base.errors import ModelError
 
         with pytest.raises(ModelError, match="move together"):
             build_model(description)

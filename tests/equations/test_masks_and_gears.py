@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError
 from mbd_bridge.kernels import trace
-from mbd_bridge.mechanism import CUT_ROWS, build_model, recut
-from mbd_bridge.mechanism.cut_table import mask_rows
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model import CUT_ROWS, build_model, recut
+from mbd_bridge.model.cut_table import mask_rows
+from mbd_bridge.model.spatial import Frame
 from tests.tolerances import DIFFERENCE
 from tests.trees import random_tree
 

@@ -5,9 +5,9 @@ import pytest
 
 from mbd_bridge.equations.cuts import constraints, contact_point
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
+from mbd_bridge.model.spatial import Frame
 from mbd_bridge.solve import prepare
-from mbd_bridge.spatial import Frame
 from tests.tolerances import DIFFERENCE, KERNEL
 from tests.trees import random_tree
 

@@ -7,7 +7,7 @@ from mbd_bridge.equations.composite import Composite, composites
 from mbd_bridge.equations.reactions import carried_inertia, reaction
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
 from mbd_bridge.kernels import trace
-from mbd_bridge.mechanism import Builder, build_model
+from mbd_bridge.model import Builder, build_model
 
 N = 7
 

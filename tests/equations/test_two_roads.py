@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import point_velocity
@@ -17,7 +16,7 @@ from mbd_bridge.equations.reactions import (
     reaction,
 )
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
 from tests.tolerances import DIFFERENCE, ROUNDING
 from tests.trees import random_state, random_tree
 
@@ -144,7 +143,7 @@ def test_cartesian_velocity_is_the_derivative_of_position(seed):
 
 def test_a_point_is_given_in_its_links_frame():
     """A link that is turned in its body (by a weld, or by its joint's axis) turns the point too."""
-    from mbd_bridge.mechanism import Builder
+    from mbd_bridge.model import Builder
 
     builder = Builder("b").link("rod", 1.0).link("plate", 1.0)
     builder.joint("pin", "revolute", "base", "rod", (1, 0, 0), axis=(0, 1, 0))
@@ -211,14 +210,14 @@ def test_reactions_do_no_work_along_the_joints_degrees_of_freedom():
 
 
 def test_turning_the_model_and_gravity_together_changes_nothing():
-    from mbd_bridge.spatial import matrix_from_rpy
+    from mbd_bridge.model.spatial import matrix_from_rpy
 
     rng = np.random.default_rng(3)
     turn = (0.4, -1.1, 2.0)
     base, tilted = random_tree(rng, 6), None
     description = base.description()
     q, v, a = random_state(build_model(description), rng)
-    from mbd_bridge.mechanism import Builder
+    from mbd_bridge.model import Builder
 
     R = matrix_from_rpy(*turn)
     tilted = Builder("tilted", root="stand")
@@ -238,7 +237,7 @@ def test_turning_the_model_and_gravity_together_changes_nothing():
 
 def test_units_scale_as_they_must():
     """In centimetres and grams, forces (kg m/s²) grow by 1e5 and moments by 1e7."""
-    from mbd_bridge.mechanism import Builder
+    from mbd_bridge.model import Builder
 
     def pendulum(length, mass):
         return build_model(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError, StateError
 from tests.external.tables import press, write
 
 STROKE = np.array([0.0, 0.01, 0.02])

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.base.errors import FileError, StateError
 from tests.external.tables import COMPONENTS, arm, motion_of, press, wave, write
 from tests.robots import own_urdfs
 from tests.tolerances import REFEREE, ROUNDING

@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pinocchio.build import to_pinocchio
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines.pinocchio.build import to_pinocchio
 from tests.external.tables import COMPONENTS, arm, motion_of, wave, write
 
 ROUNDING = 1e-11

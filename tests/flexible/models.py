@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.mechanism import Model, build_model
+from mbd_bridge.model import Model, build_model
 
 SOFT = 7e7
 """Pa: a thousandth of aluminium, so that deformations and velocities are of one size."""

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.flexible.basis import nodes_of
-from mbd_bridge.flexible.quadrature import gauss, intervals
-from mbd_bridge.mechanism.flexible import modes_of
+from mbd_bridge.model.flexible.basis import nodes_of
+from mbd_bridge.model.flexible.quadrature import gauss, intervals
+from mbd_bridge.model.flexible_links import modes_of
 from tests.robots import OWN
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
 
 TITLE = "{:28} {:>6} {:>9} {:>12}  {}"
 

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.formulas import structure
+from mbd_bridge.applications.formulas import structure
 from tests.flexible.test_ralf import GUESS, PAPER, null_space
 from tests.robots import OWN
 

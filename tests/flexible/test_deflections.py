@@ -7,12 +7,11 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.flexible.analytic import analytic_modes
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.model.flexible.basis import analytic_modes
 from mbd_bridge.view.bending import SLICES
 from tests.flexible.models import bar
-from tests.flexible.test_modal_basis import as_nodes
-from tests.flexible.test_modal_basis import pendulum as nodal_pendulum
+from tests.flexible.test_modal_basis import as_nodes, pendulum as nodal_pendulum
 from tests.robots import OWN
 from tests.view.test_bending import MIDDLE, rod
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.composite import composites, section
 from mbd_bridge.equations.energy import energies_of
@@ -15,8 +16,7 @@ from mbd_bridge.equations.reactions import (
     reaction,
 )
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
-from mbd_bridge.errors import ModelError
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
 from mbd_bridge.solve.lagrangian import Lagrangian
 from tests.flexible.models import random_arm, state
 from tests.tolerances import DIFFERENCE

@@ -6,8 +6,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.flexible.basis import basis, matrices
-from mbd_bridge.mechanism import Model, build_model
+from mbd_bridge.model import Model, build_model
+from mbd_bridge.model.flexible.basis import basis, matrices
 from tests.flexible.models import bar, state
 
 SUMS = 1e-9

@@ -8,9 +8,9 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.flexible.finite_element import elements, lowest
-from mbd_bridge.mechanism import build_model
-from mbd_bridge.spatial import matrix_from_rpy
+from mbd_bridge.model import build_model
+from mbd_bridge.model.flexible.finite_element import elements, lowest
+from mbd_bridge.model.spatial import matrix_from_rpy
 from tests.flexible.models import bar, state
 
 ROUND_OFF = 1e-10

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.errors import ModelError
-from mbd_bridge.flexible.basis import basis, matrices
-from mbd_bridge.flexible.integrals import deformation
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
+from mbd_bridge.model.flexible.basis import basis, matrices
+from mbd_bridge.model.flexible.integrals import deformation
 from tests.flexible.models import bar, cantilever, natural_frequencies
 
 CLOSED_FORM = 1e-10

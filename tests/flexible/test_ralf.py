@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.applications.formulas import structure
 from mbd_bridge.cli import main
-from mbd_bridge.formats.flex_sidecar import read_flexible
-from mbd_bridge.formulas import structure
+from mbd_bridge.files.flex_sidecar import read_flexible
 from tests.robots import OWN
 
 PAPER = np.array([[1, 0, 0, 0], [0, 1, 1, -1] / np.sqrt(3)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.flexible.basis import basis
+from mbd_bridge.model.flexible.basis import basis
 from tests.flexible.models import bar, cantilever
 from tests.flexible.test_motion import slider_crank
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.fmu.units import fmi_unit
+from mbd_bridge.applications.fmu.description import fmi_unit
 from tests.fmu.importer import Importer
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.real_time.stepping import Stepping
+from mbd_bridge.applications.real_time.stepping import Stepping
 from tests.fmu.importer import Importer
 from tests.fmu.test_fmu import JUMP, STRICT
 from tests.simulate.test_kept_jacobian import Q, V, arm

@@ -9,7 +9,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.functions import Table, sin
-from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.simulation.trajectory import Trajectory
 
 Q = np.array([0.4, 0.1, -0.7])
 V = np.array([-1.2, 0.3, 2.1])

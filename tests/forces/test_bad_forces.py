@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.forces import (
     Bushing,
     Drag,

@@ -6,7 +6,7 @@ from scipy.integrate import quad, solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.functions import Table
 from tests.forces.elements import ENDS, Q, V, bound, machine
 from tests.machines import four_bar

@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import StateError
 from tests.robots import own_urdfs
 from tests.simulate.test_step_source import InC
 

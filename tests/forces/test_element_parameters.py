@@ -10,7 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.kernels import compile_kernel, jacobian
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
 from tests.forces.wheels import ROADS, free_wheel, tyres

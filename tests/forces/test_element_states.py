@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import simpson, solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.forces.relaxing import ON_BAR, Z_BAR, Filter, Maxwell, bar, exact, slider
 from tests.machines import four_bar
 from tests.simulate.test_step_source import InC

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError
+from mbd_bridge.base.errors import FileError
 from mbd_bridge.forces import JointSpring, PointSpring
 
 Q, V = np.array([0.1, 0.2]), np.array([0.3, -0.1])

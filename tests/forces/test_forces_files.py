@@ -8,9 +8,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
+from mbd_bridge.files import forces_sidecar
 from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.files import READERS, TYPES
-from mbd_bridge.formats import forces_sidecar
 from tests.forces.elements import ELEMENTS, machine
 
 HEAD = "units: SI\nforces:\n"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import MbdWarning
 from mbd_bridge.cli import main
-from mbd_bridge.errors import MbdWarning
 from mbd_bridge.forces import from_urdf
 from tests.robots import own_urdfs
 

@@ -6,7 +6,7 @@ from scipy.integrate import simpson
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.functions import Table
 from tests.forces.elements import ENDS, JOINTS, TRACED, Q, V, generalised, machine, states
 

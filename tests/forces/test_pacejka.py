@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.files.tir import read_tir
 from mbd_bridge.forces import PacejkaTyre
-from mbd_bridge.forces.tyres.magic_formula import Coefficients, MagicFormula, Slip
+from mbd_bridge.forces.tyres.magic_formula import MagicFormula, TyreCoefficients, TyreSlip
 from mbd_bridge.forces.tyres.property_file import magic_tyre
-from mbd_bridge.formats.tir import read_tir
 from tests.forces.elements import bound
 from tests.forces.wheels import CAR_TYRE, free_wheel
 from tests.oracles.magic_formula import PLAIN, SCALED, SCALES
@@ -21,7 +21,7 @@ TEN_DIGITS = 2e-9
 
 def forces(formula, load, kappa, alpha, gamma=0.0, combined=True):
     return formula.forces(
-        Slip(kappa, alpha, gamma, load), along=True, across=True, combined=combined
+        TyreSlip(kappa, alpha, gamma, load), along=True, across=True, combined=combined
     )
 
 
@@ -163,11 +163,13 @@ def test_relaxation_lengths_are_those_of_the_formula_and_never_too_short():
 
 def test_pressure_changes_stiffness_and_friction_as_the_coefficients_say():
     values = {"PCX1": 1.6, "PDX1": 1.0, "PKX1": 20.0, "PPX1": -0.5, "PPX3": -0.2}
-    plain = MagicFormula(Coefficients(values), 0.3, 4000.0)
-    soft = MagicFormula(Coefficients(values), 0.3, 4000.0, pressure=-0.2)
+    plain = MagicFormula(TyreCoefficients(values), 0.3, 4000.0)
+    soft = MagicFormula(TyreCoefficients(values), 0.3, 4000.0, pressure=-0.2)
     kappa = np.append(1e-6, np.linspace(0.01, 0.5, 2001))
     one, other = (
-        formula.forces(Slip(kappa, 0.0, 0.0, 4000.0), along=True, across=False, combined=False).x
+        formula.forces(
+            TyreSlip(kappa, 0.0, 0.0, 4000.0), along=True, across=False, combined=False
+        ).x
         for formula in (plain, soft)
     )
     assert abs(other[0] / one[0] - 1.1) < 1e-6  # 1 + PPX1 dp

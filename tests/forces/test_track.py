@@ -7,12 +7,12 @@ import pytest
 from scipy.integrate import simpson
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.forces import JointSpring, Track
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.roads import Flat, Sine
 from mbd_bridge.kernels import compile_kernel, gradient
-from mbd_bridge.simulate.steps.runge_kutta import coordinate_rates
+from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates
 from tests.forces.elements import bound, generalised
 
 PLACES = (1.2, 0.4, -0.4, -1.2)

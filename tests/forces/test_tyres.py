@@ -6,8 +6,8 @@ from scipy.integrate import simpson
 from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.equations.newton_euler import external_forces, root_forces
-from mbd_bridge.errors import MbdError
 from mbd_bridge.forces import SimpleTyre
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.roads import Flat, Ramp, RandomRoad, Sine

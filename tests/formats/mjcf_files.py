@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from tests.formats.mjcf_models import twin
 from tests.formats.mjcf_random import compare
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from mbd_bridge.bridges.mujoco.compiled import Compiled
-from mbd_bridge.bridges.mujoco.twin import Twin as States
+from mbd_bridge.engines.mujoco.compiled import Compiled
+from mbd_bridge.engines.mujoco.twin import Twin as States
 from mbd_bridge.equations.composite import composites
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
 
 STACKS = (
     ("hinge",),

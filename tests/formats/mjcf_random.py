@@ -19,7 +19,7 @@ import mujoco
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, MbdWarning
+from mbd_bridge.base.errors import MbdError, MbdWarning
 from mbd_bridge.solve import assemble
 from tests.formats.mjcf_models import Ours, Theirs, Twin, random_mjcf, twin
 

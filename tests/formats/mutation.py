@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from mbd_bridge.api.sources import describe
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import Description
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files import Description
 
 PATIENCE = 2.0
 """No file of this size may take longer, s; they take some milliseconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.formats.tables import Column, TableWriter
+from mbd_bridge.files.tables import Column, TableWriter
 
 KINDS = ("csv", "parquet", "npz", "h5")
 BINARY = KINDS[1:]

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from mbd_bridge.errors import FileError, MbdWarning
-from mbd_bridge.formats import read, read_urdf_text
-from mbd_bridge.formats.xml_reader import MAX_ELEMENTS
+from mbd_bridge.base.errors import FileError, MbdWarning
+from mbd_bridge.files import read, read_urdf_text
+from mbd_bridge.files.xml_reader import MAX_ELEMENTS
 
 GOOD = """<?xml version="1.0"?>
 <robot name="two">

@@ -10,8 +10,8 @@ import numpy as np
 import pandas
 import pytest
 
-from mbd_bridge.errors import FileError, MissingPackageError
-from mbd_bridge.formats.tables import TableWriter, read_table
+from mbd_bridge.base.errors import FileError, MissingPackageError
+from mbd_bridge.files.tables import TableWriter, read_table
 from tests.formats.table_files import BINARY, COLUMNS, KINDS, numbers, write
 
 

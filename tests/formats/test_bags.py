@@ -8,9 +8,9 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.bags import is_bag, read_bag
+from mbd_bridge.files.bags import is_bag, read_bag
 from tests.robots import own_urdfs
 
 STORE = get_typestore(Stores.ROS2_JAZZY)

@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError, MbdWarning
 from tests.formats import cassie
 from tests.formats.mutation import mutate, outcome
 from tests.robots import robot

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, MbdWarning, ModelError
 from mbd_bridge.cli import main
 from mbd_bridge.equations.composite import composites
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import FileError, MbdWarning, ModelError
 from tests.formats import cassie
 from tests.formats.mjcf_models import random_mjcf
 from tests.robots import OWN, robot

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.table import Column
-from mbd_bridge.formats.tables import open_table, read_table
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables import open_table, read_table
 
 VALUES = [[0.0, 0.5], [0.25, -1.5e-3]]
 

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import MbdWarning
-from mbd_bridge.formats import read
+from mbd_bridge.base.errors import MbdWarning
+from mbd_bridge.files import read
 from tests.formats.mutation import BYTES, mutate, outcome
 from tests.robots import OWN, installed, robot
 from tests.sample import TIMES

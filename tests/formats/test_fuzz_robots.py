@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import MbdWarning
+from mbd_bridge.base.errors import MbdWarning
 from tests.formats.mutation import mutate, outcome
 from tests.formats.test_mjcf import ARM
 from tests.formats.test_sdf import HINGE, MACHINE, joint, link, sdf

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tables import read_table
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.tables import read_table
 from tests.bounds import bounded
 from tests.formats.table_files import BINARY, numbers, write
 

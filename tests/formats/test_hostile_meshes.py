@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.mesh import read_mesh
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.mesh import read_mesh
 from tests.bounds import bounded
 from tests.formats.test_mesh_files import DAE, FACES
 
@@ -87,10 +87,10 @@ def test_an_obj_that_names_one_library_forty_times_reads_it_once(tmp_path, monke
     seen = []
     (tmp_path / "m.mtl").write_text("newmtl a\nKd 1 0 0\n")
     (tmp_path / "o.obj").write_text("mtllib m.mtl\n" * 40 + OBJ + "usemtl a\nf 1 2 3\n")
-    from mbd_bridge.formats.mesh import mtl
+    from mbd_bridge.files.mesh import obj
 
-    real = mtl.read_bytes
-    monkeypatch.setattr(mtl, "read_bytes", lambda *a: seen.append(a) or real(*a))
+    real = obj.read_bytes
+    monkeypatch.setattr(obj, "read_bytes", lambda *a: seen.append(a) or real(*a))
     (surface,) = read_mesh(str(tmp_path / "o.obj"))
     assert surface.colour == (1.0, 0.0, 0.0, 1.0)
     assert len(seen) == 1

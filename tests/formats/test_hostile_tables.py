@@ -14,9 +14,9 @@ import openpyxl
 import pytest
 from numpy.lib import format as npy
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tables import excel, open_table, read_table
-from mbd_bridge.formats.yaml_reader import MAX_BYTES, read_yaml
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.tables import excel, open_table, read_table
+from mbd_bridge.files.yaml_reader import MAX_BYTES, read_yaml
 from tests.bounds import bounded
 from tests.formats.table_files import numbers, write
 

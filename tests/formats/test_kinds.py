@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.kinds import format_of
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.kinds import format_of
 
 BEFORE = (
     "",

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, MbdWarning
+from mbd_bridge.base.errors import FileError, MbdWarning
 
 BODY = '<inertial><origin xyz="{}"/><mass value="2"/><inertia ixx=".3" iyy=".4" izz=".5" ixy="0" ixz="0" iyz="0"/></inertial>'  # noqa: E501
 FOUR_BAR = """<robot name="bars">

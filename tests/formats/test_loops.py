@@ -4,11 +4,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import read, read_urdf_text
-from mbd_bridge.formats.loops import LOOP_TYPES, TYPES_WITH_AXIS, rotation_between
-from mbd_bridge.formats.sidecar import sidecar_path
-from mbd_bridge.spatial import matrix_from_rpy
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files import read, read_urdf_text
+from mbd_bridge.files.loops import LOOP_TYPES, TYPES_WITH_AXIS, rotation_between
+from mbd_bridge.files.sidecar import sidecar_path
+from mbd_bridge.model.spatial import matrix_from_rpy
 
 LAST_DIGITS = 1e-15
 """Absolute, for numbers near 1."""

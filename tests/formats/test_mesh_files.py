@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import read
-from mbd_bridge.formats.mesh import read_mesh
-from mbd_bridge.formats.mesh.surface import fans
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files import read
+from mbd_bridge.files.mesh import read_mesh
+from mbd_bridge.files.mesh.surface import fans
 from tests.robots import robots
 
 CORNERS = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 0, 1], [0, 2, 1]]], "<f4")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mbd_bridge.errors import MbdWarning
-from mbd_bridge.formats import read
-from mbd_bridge.formats.meshes import MeshFinder
+from mbd_bridge.base.errors import MbdWarning
+from mbd_bridge.files import read
+from mbd_bridge.files.meshes import MeshFinder
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, MbdWarning, MissingPackageError
-from mbd_bridge.formats import read
+from mbd_bridge.base.errors import FileError, MbdWarning, MissingPackageError
+from mbd_bridge.files import read
 from tests.formats import mjcf_files
 from tests.formats.mjcf_models import twin
 from tests.formats.mjcf_random import accelerations, check

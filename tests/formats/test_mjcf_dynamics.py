@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import MbdWarning
 from mbd_bridge.equations.energy import energies_of
-from mbd_bridge.errors import MbdWarning
-from mbd_bridge.motions import Motion
+from mbd_bridge.motion import Motion
 from tests.formats.mjcf_models import random_mjcf, twin
 from tests.sample import TIMES
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, ModelError, StateError
-from mbd_bridge.formats.tables import Column, TableWriter, read_table
-from mbd_bridge.formats.whole_file import check_place, whole_file
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.base.errors import FileError, ModelError, StateError
+from mbd_bridge.files.tables import Column, TableWriter, read_table
+from mbd_bridge.files.whole_file import check_place, whole_file
+from mbd_bridge.model import build_model
 from tests.robots import own_urdfs
 
 ROD = str(own_urdfs()["pendulum"])

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, MissingPackageError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError, MissingPackageError
-from mbd_bridge.formats.tables import TableWriter, check_output
-from mbd_bridge.formats.whole_file import check_place
+from mbd_bridge.files.tables import TableWriter, check_output
+from mbd_bridge.files.whole_file import check_place
 from tests.robots import own_urdfs
 
 ARM = str(own_urdfs()["kuka_iiwa"])

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from mbd_bridge.formats import read
+from mbd_bridge.files import read
 from tests.formats.test_wheel_robots import assert_same_mechanism, link_frames
 from tests.robots import OWN, own_urdfs
 

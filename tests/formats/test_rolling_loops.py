@@ -2,8 +2,8 @@
 
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import read
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files import read
 from tests.formats.test_loops import BAR, CONSTRAINT, loops_of
 
 

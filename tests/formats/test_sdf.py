@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, MbdWarning
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import FileError, MbdWarning
+from mbd_bridge.model.spatial import Frame
 
 ROUND = 1e-12
 """Relative, of quantities that both compute by the same operations in another order."""

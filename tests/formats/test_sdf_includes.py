@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, MbdWarning
+from mbd_bridge.base.errors import FileError, MbdWarning
 from tests.formats.sdf_random import difference
 from tests.formats.test_sdf import HINGE, joint, link, sdf
 

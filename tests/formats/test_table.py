@@ -8,11 +8,11 @@ import stat
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.table import Column
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.formats.tables.text import header_text, rows_text
-from mbd_bridge.formats.whole_file import whole_file
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.tables.text import header_text, rows_text
+from mbd_bridge.files.whole_file import whole_file
 
 
 def written(tmp_path, content):

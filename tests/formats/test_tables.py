@@ -12,8 +12,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tables import Column, TableWriter, open_table, read_table
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.tables import Column, TableWriter, open_table, read_table
 from tests.formats.table_files import ATTRIBUTES, BINARY, COLUMNS, KINDS, numbers, write
 
 
@@ -68,7 +68,7 @@ def test_numpy_reads_npz_without_pickles(tmp_path):
 
 
 def test_npz_of_more_than_one_group_of_columns_is_the_same_file(tmp_path, monkeypatch):
-    from mbd_bridge.formats.tables import npz
+    from mbd_bridge.files.tables import npz
 
     values = numbers(300)
     whole = write(tmp_path / "a.npz", values)
@@ -103,7 +103,7 @@ def test_chunks_take_the_memory_of_a_chunk(tmp_path, kind):
         for k in range(10):
             out.append(np.full((100_000, 3), float(k)))
     script = (
-        "import sys; from mbd_bridge.formats.tables import open_table; "
+        "import sys; from mbd_bridge.files.tables import open_table; "
         # ru_maxrss would be the parent's where that had more
         "peak = lambda: int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]); "
         "source = open_table(sys.argv[1]); blocks = source.chunks(10_000); next(blocks); "

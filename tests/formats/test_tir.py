@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tir import read_tir
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.tir import read_tir
 from tests.forces.wheels import CAR_TYRE
 
 

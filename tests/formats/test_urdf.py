@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import MbdWarning
-from mbd_bridge.formats import Limits, Mimic, read, read_urdf_text
+from mbd_bridge.base.errors import MbdWarning
+from mbd_bridge.files import Limits, Mimic, read, read_urdf_text
 
 LAST_DIGITS = 1e-15
 """Absolute, for numbers near 1."""

@@ -8,9 +8,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from mbd_bridge.errors import FileError, MbdWarning
-from mbd_bridge.formats import Description, read
-from mbd_bridge.spatial import Frame, Inertia, lump
+from mbd_bridge.base.errors import FileError, MbdWarning
+from mbd_bridge.files import Description, read
+from mbd_bridge.model.spatial import Frame, Inertia, lump
 from tests.robots import installed, random_objects, robots, wheel_urdfs
 
 ROUNDING = 1e-11

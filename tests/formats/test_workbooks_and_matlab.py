@@ -10,9 +10,9 @@ import pytest
 import scipy.io
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.table import Column
-from mbd_bridge.formats.tables import TableWriter, open_table, read_table
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables import TableWriter, open_table, read_table
 from tests.external.tables import arm
 
 TIME = np.linspace(0.0, 1.0, 12)

@@ -15,9 +15,9 @@ import numpy as np
 import pandas
 import pytest
 
-from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.formats.tables import Column, TableWriter
-from mbd_bridge.formats.tables.disk import DiskFile
+from mbd_bridge.base.errors import FileError, StateError
+from mbd_bridge.files.tables import Column, TableWriter
+from mbd_bridge.files.tables.hdf5 import DiskFile
 from tests.formats.table_files import COLUMNS, KINDS, numbers, write
 
 NOBODY = 65534
@@ -98,8 +98,8 @@ def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path, kind):
     path.write_text("old")
     script = (
         "import resource, sys; import numpy as np; "
-        "from mbd_bridge.errors import FileError; "
-        "from mbd_bridge.formats.tables import Column, TableWriter\n"
+        "from mbd_bridge.base.errors import FileError; "
+        "from mbd_bridge.files.tables import Column, TableWriter\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "try:\n"
         "    with TableWriter(sys.argv[1], [Column('time'), Column('a.b')]) as out:\n"
@@ -178,7 +178,7 @@ def test_a_pipe_is_read_once_and_written_as_text(tmp_path):
     os.mkfifo(pipe)
     values = numbers(20_000)
     script = (
-        "import sys; from mbd_bridge.formats.tables import read_table; "
+        "import sys; from mbd_bridge.files.tables import read_table; "
         "table = read_table(sys.argv[1]); "
         "print(len(table.values), table.values[:, 0].sum(), table.attributes['content'])"
     )

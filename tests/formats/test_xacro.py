@@ -6,9 +6,9 @@ from types import ModuleType
 
 import pytest
 
+from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import read
+from mbd_bridge.files import read
 
 TEXT = """<?xml version="1.0"?>
 <robot name="x" xmlns:xacro="http://ros.org/wiki/xacro">

@@ -247,7 +247,7 @@ def small_motions() -> Values:
 @golden
 def motors() -> Values:
     """Return what a motor has to do along a recording."""
-    from mbd_bridge.actuators import Actuator, Efficiency, Friction
+    from mbd_bridge.applications.motors import Actuator, Efficiency, Friction
 
     motor = Actuator(
         "lbr_iiwa_joint_2",
@@ -265,7 +265,7 @@ def motors() -> Values:
 @golden
 def bearings_and_spectra() -> Values:
     """Return bearing terms, rating lives, and damage-equivalent loads."""
-    from mbd_bridge.loads.bearings import Bearing
+    from mbd_bridge.applications.bearings import Bearing
 
     robot = iiwa()
     motion = mbd.load_motion("short.csv", robot)

@@ -4,30 +4,30 @@ import numpy as np
 import pytest
 
 from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.run import blocks
+from mbd_bridge.kernels.run import layout
 
 
 @pytest.fixture(autouse=True)
 def _fresh():
-    blocks._kept.clear()
+    layout._kept.clear()
     yield
-    blocks._kept.clear()
+    layout._kept.clear()
 
 
 def test_a_block_that_nobody_holds_is_used_again():
-    first = blocks.take(1000)
+    first = layout.take(1000)
     place = first.ctypes.data
     del first
-    assert blocks.take(1000).ctypes.data == place
+    assert layout.take(1000).ctypes.data == place
 
 
 @pytest.mark.parametrize("hold", [lambda b: b, lambda b: b[3:5], lambda b: b.reshape(10, 100).T])
 def test_a_block_with_any_view_is_left_alone(hold):
-    first = blocks.take(1000)
+    first = layout.take(1000)
     first[:] = 7.0
     held = hold(first)
     del first
-    second = blocks.take(1000)
+    second = layout.take(1000)
     second[:] = 0.0
     assert np.all(held == 7.0)
 
@@ -42,11 +42,11 @@ def test_results_that_are_kept_stay_as_they_are():
 
 def test_no_more_is_kept_than_the_limit():
     for size in (10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6):
-        blocks.take(size)
-    assert sum(b.nbytes for b in blocks._kept) <= blocks.KEPT_BYTES
-    assert len(blocks._kept) <= blocks.KEPT_BLOCKS
-    blocks.take(blocks.KEPT_BYTES // 4)
-    assert sum(b.nbytes for b in blocks._kept) <= blocks.KEPT_BYTES
+        layout.take(size)
+    assert sum(b.nbytes for b in layout._kept) <= layout.KEPT_BYTES
+    assert len(layout._kept) <= layout.KEPT_BLOCKS
+    layout.take(layout.KEPT_BYTES // 4)
+    assert sum(b.nbytes for b in layout._kept) <= layout.KEPT_BYTES
 
 
 def test_threads_never_share_a_block():

@@ -15,11 +15,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels import Cache, compile_kernel
-from mbd_bridge.kernels.native import cache as cache_module
-from mbd_bridge.kernels.native import identity as identity_module
-from mbd_bridge.kernels.native import store
+from mbd_bridge.kernels.native import cache as cache_module, identity as identity_module, store
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 FINGERPRINT = identity_module.source_fingerprint.__wrapped__

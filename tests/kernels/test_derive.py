@@ -6,7 +6,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels import compile_kernel, trace
 from mbd_bridge.kernels.graph.derive import colouring, gradient, jacobian
 from mbd_bridge.kernels.graph.ops import OPERATIONS

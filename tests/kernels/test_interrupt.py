@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels.native import machine, object_code
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
@@ -56,6 +56,14 @@ def test_a_process_of_its_own_makes_the_same_code(monkeypatch):
     monkeypatch.setattr(machine, "listener", lambda lines, seconds: told.append(lines))
     assert machine.emit(text) == here
     assert told == [text.count("\n")]
+
+
+def test_a_busy_machine_on_which_the_process_starts_late_is_waited_for(monkeypatch):
+    """It had read nothing when the first look came: what remained of the text was not sent."""
+    text = text_of(2_000)  # more than a pipe holds
+    monkeypatch.setattr(machine, "LARGE", 100)
+    monkeypatch.setattr(object_code, "LOOK", 1e-4)
+    assert len(machine.emit(text)) > 10_000
 
 
 @pytest.mark.parametrize("python", ["", "/usr/bin/false", "/nowhere/python3", "/bin/python-none"])

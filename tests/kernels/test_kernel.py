@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.kernels import compile_kernel, trace
 from mbd_bridge.kernels.instructions.program import lower
 from mbd_bridge.kernels.native import machine

@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.kernels.native import machine
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
 from tests.machines import four_bar
 from tests.quick_code import LEVEL, quick_code
 from tests.trees import random_state, random_tree

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.instructions.march_order import by_time
-from mbd_bridge.kernels.instructions.source import Source
-from mbd_bridge.kernels.run.march import compile_march
+from mbd_bridge.base.errors import KernelError
+from mbd_bridge.kernels.instructions.source import TracedSource
+from mbd_bridge.kernels.run.march import by_time, compile_march
 
 
 def euler(x, v, h):
@@ -141,7 +140,7 @@ def test_lanes_and_the_order_of_instructions_leave_the_digits_alone(lanes):
 
 
 def test_sines_whose_angles_are_known_together_stand_together():
-    code = by_time(Source(swings, SIZES).program, 8).instructions
+    code = by_time(TracedSource(swings, SIZES).program, 8).instructions
     kinds = [one.op for one in code]
     first = kinds.index("sin")
     assert kinds[first : first + 2] == ["sin", "sin"] and kinds.count("cos") == 1

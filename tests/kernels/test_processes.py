@@ -17,11 +17,11 @@ import pytest
 from llvmlite.binding import ResourceTracker
 
 import mbd_bridge as mbd
-from mbd_bridge import forking
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base import forking
+from mbd_bridge.base.errors import KernelError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.kernels.native import machine, store
-from mbd_bridge.lazy import cached_property
 from mbd_bridge.solve import prepared
 from tests.machines import four_bar
 from tests.questions import ask, pendulum

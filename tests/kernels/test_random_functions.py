@@ -1,8 +1,7 @@
 """Random functions: machine code, single state and C agree with plain floats."""
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from mbd_bridge.kernels import compile_kernel
 from tests.tolerances import KERNEL

@@ -8,7 +8,7 @@ from array import array
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import compile_kernel
 from tests.kernels.functions import ARM_INPUTS, arm, states
 

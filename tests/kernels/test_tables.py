@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from mbd_bridge import StateError
-from mbd_bridge import functions as fn
+from mbd_bridge import StateError, functions as fn
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.kernels.graph.trace import trace
 

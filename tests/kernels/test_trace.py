@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels import trace
 
 

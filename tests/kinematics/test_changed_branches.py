@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, MbdWarning
+from mbd_bridge.base.errors import MbdError, MbdWarning
 from tests.crossings import curve
 from tests.curves import MACHINES
 from tests.sample import TIMES

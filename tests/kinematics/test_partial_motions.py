@@ -8,9 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pinocchio.build import to_pinocchio
-from mbd_bridge.formats.tables import open_table
-from mbd_bridge.motions import motion_pieces
+from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.files.tables import open_table
+from mbd_bridge.motion import motion_pieces
 from tests.delta import MOTORS, delta
 from tests.kinematics.closed_machines import along, excavator, gripper, press
 

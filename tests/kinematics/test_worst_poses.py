@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.motions.table import COMPONENTS
+from mbd_bridge.motion.table import COMPONENTS
 from tests.kinematics.closed_machines import gripper
 from tests.robots import OWN
 

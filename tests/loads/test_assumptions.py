@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.assumptions import NONE, TOPICS, Assumption, Assumptions
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.assumptions import NONE, TOPICS, Assumption, Assumptions
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.loads.assumed import PROVIDERS
 from tests.robots import own_urdfs
 

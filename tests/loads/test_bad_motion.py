@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.motions.motion import motion_from_table
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.motion.motion import motion_from_table
 
 URDF = Path(__file__).parents[2] / "urdf"
 PIECES = [b",", b"\n", b"nan", b"1e400", b"-", b'"', b"#", b"\xff", b"\0", b"[deg]", b" ", b".vel"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from tests.machines import boom
 
 

@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, ModelError, StateError
-from mbd_bridge.formats.tables import Column, TableWriter, read_table
+from mbd_bridge.base.errors import FileError, ModelError, StateError
+from mbd_bridge.files.tables import Column, TableWriter, read_table
 from mbd_bridge.loads import Convention
 from tests.robots import own_urdfs
 

@@ -11,7 +11,7 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 from tests.tolerances import ROUNDING
 
 WAYS = tuple(

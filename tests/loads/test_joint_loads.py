@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError
 from tests.machines import boom
 from tests.oracles import adams
 from tests.robots import own_urdfs

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import ModelError, SolveError
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import ModelError, SolveError
+from mbd_bridge.model.spatial import Frame
 from tests.machines import MANY, four_bar, n_four_bar
 
 

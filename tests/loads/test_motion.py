@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError
-from mbd_bridge.formats import read_urdf_text
-from mbd_bridge.formats.table import Column, Table
-from mbd_bridge.formats.tables import read_table
-from mbd_bridge.formats.tables.text import header_text, rows_text
-from mbd_bridge.mechanism import build_model
-from mbd_bridge.motions.derivatives import rotation_rates
-from mbd_bridge.motions.motion import motion_from_table
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files import read_urdf_text
+from mbd_bridge.files.table import Column, ColumnTable
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.tables.text import header_text, rows_text
+from mbd_bridge.model import build_model
+from mbd_bridge.motion.derivatives import rotation_rates
+from mbd_bridge.motion.motion import motion_from_table
 from tests.robots import own_urdfs
 
 LINKS = ("ground", "arm", "slide", "ball", "tip", "finger", "thumb")
@@ -51,7 +51,9 @@ def table(**columns):
 
 
 def make(names, values):
-    return Table(tuple(map(Column, names)), values, np.arange(2, 2 + len(values)), "motion.csv")
+    return ColumnTable(
+        tuple(map(Column, names)), values, np.arange(2, 2 + len(values)), "motion.csv"
+    )
 
 
 def path(model, rows=401, end=2.0):
@@ -182,7 +184,7 @@ def test_units_in_the_header_are_obeyed(model, tmp_path):
 
 
 def test_a_unit_of_something_else_is_refused(model):
-    given = Table((Column("time"), Column("elbow", "mm")), np.eye(2), np.arange(2), "m.csv")
+    given = ColumnTable((Column("time"), Column("elbow", "mm")), np.eye(2), np.arange(2), "m.csv")
     with pytest.raises(
         FileError, match=r"expected times|unit of rad, got \[mm\]; available: rad, deg"
     ):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.model.spatial import Frame
 from tests import free_bodies
 from tests.delta import MOTORS, Kinematics, delta
 from tests.machines import MANY, rssr

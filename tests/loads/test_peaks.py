@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.loads.peaks import Peak, Peaks
+from mbd_bridge.loads.peaks import LoadPeak, LoadPeaks
 from tests.machines import four_bar
 
 ARM = Path(__file__).parents[2] / "urdf" / "kuka_iiwa.urdf"
 
 
 def test_a_peak_keeps_the_sign_and_the_first_time_of_the_largest_size():
-    peak = Peak("j", "actuation", "N m")
+    peak = LoadPeak("j", "actuation", "N m")
     peak.add(np.array([0.0, 1.0]), np.array([1.0, -2.0]))
     peak.add(np.array([2.0, 3.0]), np.array([2.0, 1.5]))
     assert (peak.peak, peak.time) == (-2.0, 1.0)
@@ -36,7 +36,7 @@ def test_a_component_that_is_lost_on_the_way_counts_nowhere():
     loads.unique[25:, 1, 3:] = False  # the moment of the second
     loads.actuation_unique[7, 1] = False
     model = replace(mbd.load(ARM).model, cuts=bar.model.cuts)  # as if it had loops
-    peaks = Peaks(model, part(loads, slice(0, 10)))
+    peaks = LoadPeaks(model, part(loads, slice(0, 10)))
     time = np.arange(30.0)
     for rows in (slice(0, 10), slice(10, 22), slice(22, 30)):
         peaks.add(time[rows], part(loads, rows))
@@ -59,7 +59,7 @@ def test_blocks_give_the_peaks_of_the_whole():
     rng = np.random.default_rng(0)
     time, states = np.arange(30.0), rng.normal(size=(3, 30, 7))
     loads = robot.joint_loads(*states, joints=["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"])
-    whole, parts = Peaks(robot.model, loads), Peaks(robot.model, loads)
+    whole, parts = LoadPeaks(robot.model, loads), LoadPeaks(robot.model, loads)
     whole.add(time, loads)
     for part in (slice(0, 11), slice(11, 12), slice(12, 30)):
         some = robot.joint_loads(*states[:, part], joints=loads.joints)

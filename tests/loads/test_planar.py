@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, ModelError, SolveError, StateError
+from mbd_bridge.base.errors import FileError, ModelError, SolveError, StateError
 
 STATE = {"crank": 0.4}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import ModelError
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.kernels.native import store
 from mbd_bridge.solve.one_state import REPEATED
 from tests.machines import boom, four_bar

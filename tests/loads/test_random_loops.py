@@ -1,14 +1,13 @@
 """Loads of random linkages: conventions, cuts and methods agree, and every link is in balance."""
 
 import numpy as np
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
-from mbd_bridge.errors import ModelError
 from mbd_bridge.loads import LoadRequest, LoadSolver
-from mbd_bridge.mechanism import build_model, recut
+from mbd_bridge.model import build_model, recut
 from mbd_bridge.solve.constrained import ConstrainedDynamics
 from mbd_bridge.solve.reduced import METHODS
 from tests.carry import carry_state, poses

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.readable import number, quantity, shown_in
 from mbd_bridge.cli import main
 from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
-from mbd_bridge.readable import number, quantity, shown_in
 from tests.robots import own_urdfs
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.solve import one_state
 from tests.machines import boom
 from tests.robots import own_urdfs

@@ -7,7 +7,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.forces import PointSpring
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 from tests.crossings import curve
 
 WAY = np.array([8e3, -5e3, 3e3])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.mechanism import JOINT_TYPES
-from mbd_bridge.mechanism.joint_table import Helical, Universal
+from mbd_bridge.model import JOINT_TYPES
+from mbd_bridge.model.joint_table import Helical, Universal
 from tests.tolerances import DIFFERENCE, ROUNDING
 
 ENTRIES = {

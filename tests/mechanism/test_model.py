@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbd_bridge.errors import ModelError
-from mbd_bridge.mechanism import (
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.model import (
     Builder,
     Edge,
     build_model,
@@ -15,7 +15,7 @@ from mbd_bridge.mechanism import (
     path_matrix,
     spanning_tree,
 )
-from mbd_bridge.spatial import Frame, rotation_that_takes_z_to
+from mbd_bridge.model.spatial import Frame, rotation_that_takes_z_to
 
 
 def test_the_shallow_way_round_a_loop_is_the_tree():
@@ -172,7 +172,7 @@ def test_a_digest_forgets_no_number(change):
 
 
 def test_a_digest_knows_how_a_joint_type_from_outside_moves(monkeypatch):
-    from mbd_bridge.mechanism.joint_table import Revolute
+    from mbd_bridge.model.joint_table import Revolute
 
     class Cam(Revolute):
         pass
@@ -195,7 +195,7 @@ def twice(call, *arguments):
 
 
 def test_an_inertia_turned_by_a_rotation_is_symmetric_enough():
-    from mbd_bridge.spatial import matrix_from_rpy
+    from mbd_bridge.model.spatial import matrix_from_rpy
 
     R = matrix_from_rpy(0.3, 0.4, 0.5)
     turned = R @ np.diag([1.0, 2.0, 2.5]) @ R.T

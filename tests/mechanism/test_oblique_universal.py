@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, ModelError
-from mbd_bridge.mechanism import build_model
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import MbdError, ModelError
+from mbd_bridge.model import build_model
+from mbd_bridge.model.spatial import Frame
 from tests.carry import carry_state
 from tests.mechanism.test_recut import check_same_machine
 from tests.tolerances import ROUNDING

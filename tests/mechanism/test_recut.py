@@ -5,16 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import ModelError
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.loads import LoadRequest, LoadSolver
-from mbd_bridge.mechanism import build_model, recut
-from mbd_bridge.mechanism.recut import turn_round
+from mbd_bridge.model import build_model, recut
+from mbd_bridge.model.recut import turn_round
+from mbd_bridge.model.spatial import Frame
 from mbd_bridge.solve.constrained import ConstrainedDynamics
-from mbd_bridge.spatial import Frame
 from tests.carry import carry_state, link_accelerations, poses
 from tests.machines import cut_everywhere, four_bar, linkage, n_four_bar, rssr, world_state
 from tests.sample import sample

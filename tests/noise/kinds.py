@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import signal
 
-from mbd_bridge.errors import MbdError
-from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.motion.smoothing import BAND
 from tests.noise import study
 from tests.noise.recordings import Truth, recorded
 

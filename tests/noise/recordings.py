@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.formats.table import Column, Table
-from mbd_bridge.motions import Motion
-from mbd_bridge.motions.motion import motion_from_table
-from mbd_bridge.motions.smoothing import Smoothing
+from mbd_bridge.files.table import Column, ColumnTable
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.motion import motion_from_table
+from mbd_bridge.motion.smoothing import Smoothing
 from tests.robots import robot
 
 UR5 = "erd/ur/ur5_robot"
@@ -60,5 +60,5 @@ def recorded(
     if v is not None:
         columns += [Column(f"{name}.vel") for name in mechanism.model.velocity_names]
         parts.append(v)
-    table = Table(tuple(columns), np.column_stack(parts), None, "recording")
+    table = ColumnTable(tuple(columns), np.column_stack(parts), None, "recording")
     return motion_from_table(table, mechanism.model, smoothing=smooth)

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.motions.smoothing import BAND, OFF
+from mbd_bridge.motion.smoothing import BAND, OFF
 from tests.noise.recordings import Truth, recorded
 from tests.robots import robot
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.formats.tables import open_table
-from mbd_bridge.motions.completed_pieces import motion_pieces
-from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.files.tables import open_table
+from mbd_bridge.motion.completed_pieces import motion_pieces
+from mbd_bridge.motion.smoothing import BAND
 
 
 def errors(machine, rough, exact, joints, actuated):

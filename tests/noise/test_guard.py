@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.motions.smoothing import BAND, Smoothing
+from mbd_bridge.motion.smoothing import BAND, Smoothing
 from tests.noise.recordings import recorded
 from tests.noise.study import minimum_jerk, s_curve, trapezoid
 
@@ -103,8 +103,8 @@ def test_noise_that_grows_for_a_while_widens_the_band_there(rod):
 
 
 def test_long_motions_in_pieces_say_the_same_as_read_whole(rod, tmp_path):
-    from mbd_bridge.formats.tables import open_table
-    from mbd_bridge.motions import MotionPieces
+    from mbd_bridge.files.tables import open_table
+    from mbd_bridge.motion import MotionPieces
 
     time = np.arange(16_000) * STEP
     q = short_move(time + 20.0)[0] + 0.2 * np.sin(time)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.motions.smoothing import BAND, OFF
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.motion.smoothing import BAND, OFF
 from tests.noise.recordings import recorded
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.motions.smoothing import BAND, OFF, Smoothing
-from mbd_bridge.motions.smoothing.rows import glitches, measured_rows
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.motion.smoothing import BAND, OFF, Smoothing
+from mbd_bridge.motion.smoothing.rows import glitches, measured_rows
 from tests.noise.kinds import through
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 from tests.noise.study import minimum_jerk
@@ -322,6 +322,6 @@ def test_rows_that_stand_twice_are_left_out_where_that_is_said(tmp_path):
     assert np.array_equal(exact.a, copied.a)
     assert any("1 row with the time stamp of the row before left out" in x for x in copied.notes)
     other = np.insert(rows, 31, rows[30] + [0.0, 0.1], axis=0)
-    with pytest.raises(mbd.errors.FileError, match=r"stands twice.*--gaps drop"):
+    with pytest.raises(mbd.FileError, match=r"stands twice.*--gaps drop"):
         read(other)
     assert np.array_equal(read(other, gaps="drop").a, exact.a)

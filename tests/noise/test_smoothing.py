@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbd_bridge.motions.smoothing import spline as spline_module
-from mbd_bridge.motions.smoothing.likelihood import Blocks, knot_spacing
-from mbd_bridge.motions.smoothing.noise import rounding_step, white_noise
-from mbd_bridge.motions.smoothing.spline import (
+from mbd_bridge.motion.smoothing import spline as spline_module
+from mbd_bridge.motion.smoothing.likelihood import Blocks, knot_spacing
+from mbd_bridge.motion.smoothing.noise import rounding_step, white_noise
+from mbd_bridge.motion.smoothing.spline import (
     Data,
-    Equations,
+    NormalEquations,
     at_times,
     inverse_band,
     penalty_weight,
@@ -39,7 +39,7 @@ def test_it_is_the_spline_of_scipy_where_the_second_derivative_is_penalised():
     time = np.arange(200) * 0.01
     values = np.sin(5 * time) + 0.01 * rng.normal(size=200)
     weights = rng.uniform(0.5, 2.0, 200)
-    ours = Equations(Data(time, values, weights), 2, 0.01).solve(1e-5)
+    ours = NormalEquations(Data(time, values, weights), 2, 0.01).solve(1e-5)
     theirs = make_smoothing_spline(time, values, weights, lam=1e-5)
     for order, found in enumerate(ours(time)):
         wanted = theirs.derivative(order)(time)
@@ -52,7 +52,7 @@ def test_errors_are_those_of_the_whole_inverse(order):
     rng = np.random.default_rng(1)
     time = np.sort(rng.uniform(0.0, 1.0, 60))
     data = Data(time, np.cos(3 * time), rng.uniform(0.5, 2.0, 60), -np.sin(time), np.ones(60))
-    equations = Equations(data, order, 0.04)
+    equations = NormalEquations(data, order, 0.04)
     spline = equations.solve(penalty_weight(3.0, order, 60.0))
     factor = np.tril(dense(spline.factor))
     inverse = np.linalg.inv(factor @ factor.T)
@@ -77,7 +77,7 @@ def test_accelerations_of_a_spline_that_follows_its_samples_are_open_between_the
         weight = penalty_weight(cutoff, order, 1.0 / step)
         found = []
         for spacing in (knot_spacing(order, cutoff, step), 0.25 * step):
-            knots, covariance = Equations(data, order, spacing).solve(weight).covariance()
+            knots, covariance = NormalEquations(data, order, spacing).solve(weight).covariance()
             found.append(np.sqrt(at_times(time, knots, covariance)[:, 2, 2]))
         assert np.all(np.abs(found[0] / found[1] - 1.0) < 0.25)
 
@@ -98,7 +98,7 @@ def test_positions_beside_much_better_velocities_are_as_exact_as_the_mean_of_the
     for order in (3, 4, 5):
         choice = Blocks([data]).choose((order,))
         assert abs(choice.scale - 1.0) < 0.15  # orders that jumps do not ask for, too
-        spline = Equations(data, order, knot_spacing(order, choice.cutoff, step)).solve(
+        spline = NormalEquations(data, order, knot_spacing(order, choice.cutoff, step)).solve(
             choice.weight
         )
         _, covariance = spline.covariance()
@@ -109,7 +109,7 @@ def test_positions_beside_much_better_velocities_are_as_exact_as_the_mean_of_the
 def test_lanes_of_the_inverse_do_not_show(monkeypatch):
     time = np.arange(5000) * 0.01
     for order in (3, 5):
-        spline = Equations(Data(time, time, np.ones(5000)), order, 0.01).solve(
+        spline = NormalEquations(Data(time, time, np.ones(5000)), order, 0.01).solve(
             penalty_weight(12.0, order, 100.0)
         )
         lanes = inverse_band(spline.factor, spline.overlap)

@@ -9,9 +9,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.loads.export import load_rows
-from mbd_bridge.loads.peaks import Peaks
+from mbd_bridge.loads.peaks import LoadPeaks
 from mbd_bridge.loads.streaming import load_history
-from mbd_bridge.motions.smoothing import BAND, OFF
+from mbd_bridge.motion.smoothing import BAND, OFF
 from tests.noise import study
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 
@@ -90,7 +90,7 @@ def test_peaks_statistics_and_assumptions_carry_it(noisy):
     arm, truth, motion = noisy
     loads = arm.joint_loads(motion, joints=["elbow_joint"])
     true = arm.joint_loads(truth.q, truth.v, truth.a, joints=["elbow_joint"])
-    peaks = Peaks(arm.model, loads)
+    peaks = LoadPeaks(arm.model, loads)
     peaks.add(motion.time, loads)
     history = load_history(loads)
     row = int(np.argmax(np.abs(loads.actuation[:, 0])))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.actuators import Actuator, Friction, MotorCurve
-from mbd_bridge.loads.bearings import Bearing
+from mbd_bridge.applications.bearings import Bearing
+from mbd_bridge.applications.motors import Actuator, Friction, MotorCurve
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
-from mbd_bridge.motions import MotionParts
-from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.motion import MotionParts
+from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.reports.summary import summary
 from mbd_bridge.reports.tables import sizings
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.motions.smoothing import OFF
+from mbd_bridge.motion.smoothing import OFF
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 
 KINDS = {

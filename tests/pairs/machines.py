@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 
 Y = (0, 1, 0)
 

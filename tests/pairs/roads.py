@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
+from mbd_bridge.base.errors import MbdError
 from mbd_bridge.functions import sin
-from mbd_bridge.simulate.right_hand_side import right_hand_side
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulation.right_hand_side import right_hand_side
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.forces.relaxing import Maxwell
 from tests.pairs.machines import machine
 

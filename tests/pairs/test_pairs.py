@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.functions import sin
-from mbd_bridge.simulate.right_hand_side import right_hand_side
+from mbd_bridge.simulation.right_hand_side import right_hand_side
 from tests.pairs.cover import all_pairs
 from tests.pairs.machines import machine
 from tests.pairs.roads import PUSH, table

@@ -12,10 +12,10 @@ import pytest
 from matplotlib import pyplot
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.plots import Line, Panel, TorqueSpeed, draw_panels, draw_torque_speed
-from mbd_bridge.plots.decimate import envelope
-from mbd_bridge.plots.style import COLOURS
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.plots import Panel, PlotLine, TorqueSpeed, draw_panels, draw_torque_speed
+from mbd_bridge.base.plots.decimate import envelope
+from mbd_bridge.base.plots.style import COLOURS
 from tests.robots import own_urdfs
 
 matplotlib.use("Agg")
@@ -279,7 +279,7 @@ def test_peaks_of_a_million_points_stay_where_they_were():
     x = np.arange(1_000_003.0)
     y = np.sin(x / 1e5) + 0.1 * rng.normal(size=len(x))
     y[123_456], y[999_999] = 9.0, -7.0
-    (ax,) = draw_panels(x, "time [s]", [Panel("noise", "force", "N", (Line("fx", y),))])
+    (ax,) = draw_panels(x, "time [s]", [Panel("noise", "force", "N", (PlotLine("fx", y),))])
     there, drawn = ax.lines[0].get_data()
     assert len(drawn) < 10_000
     assert np.array_equal(drawn, y[there.astype(int)])
@@ -302,7 +302,9 @@ def test_an_envelope_keeps_ends_and_extremes_and_few_points(rows):
 def test_rounding_errors_do_not_fill_a_panel():
     noise = 1e-15 * np.random.default_rng(0).normal(size=50)
     (ax,) = draw_panels(
-        np.arange(50.0), "time [s]", [Panel("a", "force", "N", (Line("f", noise),), floor=1e-12)]
+        np.arange(50.0),
+        "time [s]",
+        [Panel("a", "force", "N", (PlotLine("f", noise),), floor=1e-12)],
     )
     assert ax.get_ylim() == (-1.0, 1.0)
 
@@ -315,7 +317,7 @@ def test_a_line_on_another_one_lets_it_be_seen(run):
 
 
 def test_many_lines_have_looks_of_their_own():
-    lines = tuple(Line(f"q{k}", np.full(3, float(k))) for k in range(21))
+    lines = tuple(PlotLine(f"q{k}", np.full(3, float(k))) for k in range(21))
     (ax,) = draw_panels(np.arange(3.0), "time [s]", [Panel("a", "angle", "rad", lines)])
     assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 21
     assert len(labels(ax)) == 21
@@ -365,7 +367,9 @@ def test_importing_and_computing_load_no_matplotlib():
 
 def test_the_power_of_ten_of_small_angles_does_not_stand_on_the_legend():
     x = np.linspace(0.0, 1.0, 50)
-    lines = tuple(Line(name, 4e-5 * np.sin(9 * x + k)) for k, name in enumerate(("mx", "my", "mz")))
+    lines = tuple(
+        PlotLine(name, 4e-5 * np.sin(9 * x + k)) for k, name in enumerate(("mx", "my", "mz"))
+    )
     (ax,) = draw_panels(x, "time [s]", [Panel("finger", "angle", "rad", lines)], size=(4.3, 2.5))
     ax.figure.draw_without_rendering()
     power = ax.yaxis.get_offset_text()

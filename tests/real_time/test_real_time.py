@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import NoDisplayError
-from mbd_bridge.real_time import pace, record, runner
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.applications.real_time import record, runner
+from mbd_bridge.base.errors import NoDisplayError
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.view.live import LiveWindow
 from tests.machines import four_bar
 from tests.simulate.test_implicit_runs import ACTS
@@ -112,9 +112,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     found = Clock()
-    for module in (pace, runner):
+    for module in (runner, runner):
         monkeypatch.setattr(module, "time", found)
-    monkeypatch.setattr(pace, "SPIN", 0.0)
+    monkeypatch.setattr(runner, "SPIN", 0.0)
     return found
 
 
@@ -164,8 +164,8 @@ class Ring:
 
 @pytest.mark.parametrize("rate", [1.0, FAST])
 def test_cycles_are_collected_while_a_run_goes_on(driven, clock, monkeypatch, rate):
-    monkeypatch.setattr(pace, "NEW", 200)
-    monkeypatch.setattr(pace, "MOST", 1000)
+    monkeypatch.setattr(runner, "NEW", 200)
+    monkeypatch.setattr(runner, "MOST", 1000)
     rings = weakref.WeakSet()
     most = 0
 

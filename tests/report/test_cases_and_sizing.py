@@ -9,11 +9,11 @@ import pytest
 from lxml import html
 
 import mbd_bridge as mbd
-from mbd_bridge.actuators import Actuator, Friction, MotorCurve
-from mbd_bridge.assumptions import TOPICS
-from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.applications.bearings import Bearing
+from mbd_bridge.applications.motors import Actuator, Friction, MotorCurve
+from mbd_bridge.base.assumptions import TOPICS
+from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.loads import assumed
-from mbd_bridge.loads.bearings import Bearing
 from tests.report.texts import ARM, FAST, MOTION, rows, si
 
 JOINT = "lbr_iiwa_joint_3"

@@ -9,13 +9,12 @@ import pytest
 from lxml import html
 
 import mbd_bridge as mbd
-from mbd_bridge.assumptions import TOPICS
-from mbd_bridge.crosscheck import Report, Row, crosscheck
-from mbd_bridge.errors import StateError
+from mbd_bridge.base.assumptions import TOPICS
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.readable import banded
+from mbd_bridge.engines.crosscheck import Report, Row, crosscheck
 from mbd_bridge.loads import assumed
-from mbd_bridge.readable import banded
-from mbd_bridge.reports.checks import kind_of
-from mbd_bridge.reports.summary import checked_in_words
+from mbd_bridge.reports.summary import checked_in_words, kind_of
 from tests.report.texts import ARM, BLOCK, FAST, JOINTS, MOTION, rows, si
 from tests.robots import OWN
 

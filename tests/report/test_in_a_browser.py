@@ -14,7 +14,7 @@ import pytest
 from lxml import html
 
 import mbd_bridge as mbd
-from mbd_bridge.loads.bearings import Bearing
+from mbd_bridge.applications.bearings import Bearing
 from tests.report.pdf_text import pages
 from tests.report.texts import ARM, BLOCK, JOINTS, MOTION, ROOT, si
 

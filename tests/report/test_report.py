@@ -15,10 +15,10 @@ import pytest
 from lxml import html
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, MissingPackageError, StateError
 from mbd_bridge.cli import main
-from mbd_bridge.crosscheck import Report, Row
-from mbd_bridge.errors import FileError, MissingPackageError, StateError
-from mbd_bridge.reports.checks import agreement
+from mbd_bridge.engines.crosscheck import Report, Row
+from mbd_bridge.reports.write import agreement
 
 ROOT = Path(__file__).parents[2]
 ARM, MOTION = ROOT / "urdf" / "kuka_iiwa.urdf", ROOT / "urdf" / "kuka_iiwa_motion.csv"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lxml import html
 
-from mbd_bridge.readable import PREFIXES
+from mbd_bridge.base.readable import PREFIXES
 
 ROOT = Path(__file__).parents[2]
 ARM, MOTION = ROOT / "urdf" / "kuka_iiwa.urdf", ROOT / "urdf" / "kuka_iiwa_motion.csv"

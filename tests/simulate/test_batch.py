@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.batch import lanes
-from mbd_bridge.simulate.batch import start as batch_start
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.simulation.batch import lanes, start as batch_start
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import ROUNDING

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError
-from mbd_bridge.simulate.run.lock import WORDS, lock_of
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.simulation.run.checkpoint import WORDS, lock_of
 from tests.machines import four_bar, n_four_bar
 from tests.simulate.test_hard_to_break import FLAT
 

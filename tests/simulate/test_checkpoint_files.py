@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.formats.seal import BLANK, is_sealed, seal
-from mbd_bridge.formats.whole_file import whole_path
-from mbd_bridge.simulate.run.lock import lock_of
+from mbd_bridge.base.errors import FileError, StateError
+from mbd_bridge.files.seal import BLANK, is_sealed, seal
+from mbd_bridge.files.whole_file import whole_path
+from mbd_bridge.simulation.run.checkpoint import lock_of
 from tests.bounds import bounded
 from tests.machines import four_bar
 

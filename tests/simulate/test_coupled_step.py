@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
-from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate.results.energy import energy_kernel
-from mbd_bridge.simulate.singular import passage
-from mbd_bridge.simulate.steps import coupled as coupled_step
-from mbd_bridge.simulate.steps.coupled import CoupledStep
-from mbd_bridge.simulate.steps.reference import ReferenceStep
+from mbd_bridge.simulation.results.energy import energy_kernel
+from mbd_bridge.simulation.singular import passage
+from mbd_bridge.simulation.steps import coupled as coupled_step
+from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.reference import ReferenceStep
 from tests.crossings import curve
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.robots import own_urdfs

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulate.batch import lanes
-from mbd_bridge.simulate.checks.balance import unbalanced
-from mbd_bridge.simulate.run.problem import Records
-from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.simulation.batch import lanes
+from mbd_bridge.simulation.checks.balance import unbalanced
+from mbd_bridge.simulation.run.problem import Records
+from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import LOST_ENERGY
 from tests.machines import four_bar
 from tests.misaligned import states_by

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
-from mbd_bridge.spatial import Frame
+from mbd_bridge.model.spatial import Frame
 
 G = 9.81
 C = 0.4

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.simulate import right_hand_side
+from mbd_bridge.base.errors import MbdError, StateError
+from mbd_bridge.simulation import right_hand_side
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, REFEREE

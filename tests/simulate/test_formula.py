@@ -4,13 +4,12 @@ motion.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, StateError
-from mbd_bridge.expressions.formula import DEEPEST, LONGEST, Formula
-from mbd_bridge.expressions.jet import Jet
+from mbd_bridge.base.errors import MbdError, StateError
+from mbd_bridge.forces.expressions.formula import DEEPEST, LONGEST, Formula
+from mbd_bridge.forces.expressions.jet import Jet
 from tests.machines import four_bar
 
 TEXTS = {

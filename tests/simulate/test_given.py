@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, StateError
+from mbd_bridge.base.errors import FileError, StateError
 from tests.machines import four_bar
 
 BAR = four_bar()

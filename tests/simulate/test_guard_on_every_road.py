@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError
-from mbd_bridge.simulate.methods.equations import Equations
-from mbd_bridge.simulate.run import compiled, driver
-from mbd_bridge.simulate.steps import coupled
-from mbd_bridge.simulate.steps import runge_kutta as simulate_step
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.simulation.methods.equations import ReferenceEquations
+from mbd_bridge.simulation.run import compiled, driver
+from mbd_bridge.simulation.steps import coupled, runge_kutta as simulate_step
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
 from tests.machines import four_bar
 from tests.robots import own_urdfs
@@ -39,13 +38,13 @@ def test_methods_prescribed_from_python_sum_up_the_work(road, acts):
 
 
 def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypatch):
-    right = Equations.terms
+    right = ReferenceEquations.terms
 
     def wrong(self, q, v, t, z):
         found = right(self, q, v, t, z)
         return found._replace(Q=1.1 * found.Q)
 
-    monkeypatch.setattr(Equations, "terms", wrong)
+    monkeypatch.setattr(ReferenceEquations, "terms", wrong)
     run = mbd.simulate(
         BAR, 0.5, step=2e-3, q=AT.q, v=AT.v, check=False, **ACTS["damper"], method="svd"
     )
@@ -83,7 +82,7 @@ def test_a_right_gamma_is_not_suspected(road):
 @pytest.mark.parametrize("road", ROADS)
 def test_a_wrong_gamma_does_not_finish(monkeypatch, road, factor):
     """Of one percent; corrections bring the motion back, and its energy is right to a percent."""
-    right, terms = solve_closed.constraints, Equations.terms
+    right, terms = solve_closed.constraints, ReferenceEquations.terms
 
     def compiled(model, state):
         found = right(model, state)
@@ -94,7 +93,7 @@ def test_a_wrong_gamma_does_not_finish(monkeypatch, road, factor):
         return found._replace(gamma=factor * found.gamma)
 
     if PYTHON.get(road, {}).get("method"):
-        monkeypatch.setattr(Equations, "terms", in_python)
+        monkeypatch.setattr(ReferenceEquations, "terms", in_python)
     else:
         monkeypatch.setattr(solve_closed, "constraints", compiled)
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
@@ -113,14 +112,14 @@ WRONG = {
 
 def project_wrongly(monkeypatch, wrong):
     """Break the projections of compiled steps and of methods run from Python."""
-    right, residual = simulate_step.correction, Equations.residual
+    right, residual = simulate_step.correction, ReferenceEquations.residual
 
     def wrong_lack(self, q, v, t):
         found = residual(self, q, v, t)
         return found._replace(phi=wrong(found.phi), rate=wrong(found.rate))
 
     monkeypatch.setattr(simulate_step, "correction", lambda at, lack: right(at, wrong(lack)))
-    monkeypatch.setattr(Equations, "residual", wrong_lack)
+    monkeypatch.setattr(ReferenceEquations, "residual", wrong_lack)
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
 
 

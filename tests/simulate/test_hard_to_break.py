@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdWarning, SolveError, StateError
-from mbd_bridge.simulate.rows import independent_rows
+from mbd_bridge.base.errors import MbdWarning, SolveError, StateError
+from mbd_bridge.model.spatial import Frame
+from mbd_bridge.simulation.rows import independent_rows
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
-from mbd_bridge.spatial import Frame
 from tests.machines import four_bar, n_four_bar
 
 WAYS = [
@@ -175,7 +175,7 @@ def test_loads_in_a_singular_position_say_what_is_not_determined():
 
 def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
     """Rows chosen wrongly, as a singular start would have them: seen, named, cut off before."""
-    from mbd_bridge.simulate.run import compiled as compiled_run
+    from mbd_bridge.simulation.run import compiled as compiled_run
 
     bar = four_bar(*CAN_TURN)
     state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError
-from mbd_bridge.simulate.system import System
-from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.base.errors import MbdError
+from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.trajectory import Trajectory
 from tests import car, independent
 from tests.machines import four_bar
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulate.singular.trust import Now
-from mbd_bridge.simulate.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulate.steps.compiled import one_step
-from mbd_bridge.simulate.steps.implicit import ImplicitStep
-from mbd_bridge.simulate.steps.memory import Begin
-from mbd_bridge.simulate.trajectory import Trajectory
+from mbd_bridge.simulation.singular.trust import Now
+from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulation.steps.compiled import one_step
+from mbd_bridge.simulation.steps.implicit import ImplicitStep
+from mbd_bridge.simulation.steps.memory import Begin
+from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
 from tests import papers
 from tests.machines import four_bar

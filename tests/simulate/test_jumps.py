@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.inputs.knots import Knots, length_to
-from mbd_bridge.simulate.inputs.signal import Table
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.simulation.inputs.knots import Knots, length_to
+from mbd_bridge.simulation.inputs.signal import PolynomialSignal
 from tests.machines import four_bar
 
 INERTIA, PUSH = 0.7, 3.0
@@ -142,10 +142,10 @@ def test_times_may_stand_twice_and_not_three_times():
 
 def test_a_table_on_the_grid_of_the_steps_costs_no_step_more():
     times = np.linspace(0.0, 1.0, 101)
-    table = Table.lines("x", (times, np.sin(times)))
+    table = PolynomialSignal.lines("x", (times, np.sin(times)))
     assert not len(Knots.of([table], 0.0, 1e-2).times)
     assert not len(
-        Knots.of([Table.lines("x", (times, 2.0 * times))], 0.0, 0.7e-2).times
+        Knots.of([PolynomialSignal.lines("x", (times, 2.0 * times))], 0.0, 0.7e-2).times
     )  # a straight line
     assert len(Knots.of([table], 0.0, 0.7e-2).times) == 99 - 14
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.simulate.test_implicit import orders
 from tests.simulate.test_step_source import InC
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdError, SolveError, StateError
-from mbd_bridge.simulate import right_hand_side
+from mbd_bridge.base.errors import MbdError, SolveError, StateError
+from mbd_bridge.simulation import right_hand_side
 from mbd_bridge.solve.bases import BASES
 from mbd_bridge.solve.bases.base import turned_towards
 from tests.machines import four_bar, rssr

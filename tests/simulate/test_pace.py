@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulate.run import pace
+from mbd_bridge.simulation.run import pace
 from tests.machines import four_bar, n_four_bar
 from tests.simulate.test_hard_to_break import FLAT
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import ModelError
-from mbd_bridge.formats import LoopEnd
-from mbd_bridge.mechanism import build_model
-from mbd_bridge.mechanism.parameters import Parameters
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.files import LoopEnd
+from mbd_bridge.model import build_model
+from mbd_bridge.model.parameters import Parameters
+from mbd_bridge.model.spatial import Frame
 from tests.machines import four_bar, rssr
 from tests.robots import own_urdfs
 from tests.simulate.test_batch_prescribed import by_one_and_two_threads

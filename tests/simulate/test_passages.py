@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulate.steps import runge_kutta as simulate_step
+from mbd_bridge.simulation.steps import runge_kutta as simulate_step
 from tests.crossings import crossing, curve
 from tests.curves import MACHINES, side_by_side
 from tests.machines import four_bar

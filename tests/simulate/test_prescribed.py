@@ -7,10 +7,10 @@ from scipy.interpolate import CubicSpline
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
-from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.expressions.jet import Jet
-from mbd_bridge.functions import Table as TableOf
-from mbd_bridge.simulate.inputs.signal import Table
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.forces.expressions.jet import Jet
+from mbd_bridge.functions import PolynomialSignal as TableOf
+from mbd_bridge.simulation.inputs.signal import PolynomialSignal
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, REFEREE
@@ -55,7 +55,7 @@ def test_a_table_is_its_spline_between_and_at_the_knots():
     rng = np.random.default_rng(1)
     times = np.cumsum(rng.uniform(0.01, 0.3, 40))
     values = rng.normal(size=40)
-    table, spline = Table.spline("x", (times, values)), CubicSpline(times, values)
+    table, spline = PolynomialSignal.spline("x", (times, values)), CubicSpline(times, values)
     at = np.concatenate([times, np.linspace(times[0], times[-1], 997)])
     for order, part in enumerate(table.at(at, np.zeros(1, dtype=int), 2)):
         size = np.abs(spline(at, order)).max()

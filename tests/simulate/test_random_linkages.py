@@ -1,11 +1,10 @@
 """Random linkages: methods and choices of cuts all give one trajectory, and one set of loads."""
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, assume, given, settings, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
 from tests.carry import carry_state, poses
 from tests.mechanism.test_recut import choices, linkage
 

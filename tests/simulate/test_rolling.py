@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pinocchio.build import to_pinocchio
-from mbd_bridge.errors import ModelError, StateError
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import prepare
 from tests.oracles.rolling import Disk, chaplygin_sleigh, steady_circle
 from tests.tolerances import DIFFERENCE, LOOPS, REFEREE

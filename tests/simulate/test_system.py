@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
-from mbd_bridge.errors import StateError
-from mbd_bridge.simulate.steps.coupled import CoupledStep
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.benchmarks import reported
 from tests.machines import four_bar
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.loads import LoadRequest
-from mbd_bridge.motions import Motion
+from mbd_bridge.motion import Motion
 from tests.machines import boom, four_bar
 
 TIMES = np.linspace(0.0, 1.0, 50)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError
+from mbd_bridge.base.errors import SolveError
 from mbd_bridge.solve.closed_inverse import InverseSolution
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, LOOPS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.base.errors import SolveError, StateError
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 from tests.solve.closable import PLANAR, SPATIAL, faults, leg_faults

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.mechanism.parameters import Parameters
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.model.parameters import Parameters
 from tests.machines import four_bar, rssr
 from tests.robots import own_urdfs
 

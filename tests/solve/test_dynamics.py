@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError, StateError
-from mbd_bridge.mechanism import Builder, build_model
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.model import Builder, build_model
 from mbd_bridge.solve import FUNCTIONS, ForwardDynamics, forward, prepare
 from mbd_bridge.solve.dynamics import traceable
 from mbd_bridge.solve.factor import (

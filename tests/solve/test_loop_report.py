@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import StateError
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.model.spatial import Frame
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.robots import own_urdfs
 
@@ -85,7 +85,7 @@ def test_a_dyad_held_by_its_own_loop_has_no_degree_of_freedom_to_look_around_wit
     b = mbd.Builder("held", root="ground")
     b.link("arm", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
     b.joint("pin", "revolute", "ground", "arm", axis=(0, 1, 0))
-    end = mbd.spatial.Frame.from_rpy((1, 0, 0))
+    end = Frame.from_rpy((1, 0, 0))
     b.loop("weld", "fixed", ("ground", end), ("arm", end))
     report = mbd.Mechanism.build(b).loops.report([0.0])
     assert (report.dof, report.rank, report.rank_nearby) == (0, 1, 1)

@@ -4,17 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError, SolveError, StateError
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.errors import ModelError, SolveError, StateError
-from mbd_bridge.mechanism import build_model
+from mbd_bridge.model import build_model
+from mbd_bridge.model.spatial import Frame
 from mbd_bridge.solve.rank import decompose
 from mbd_bridge.solve.reduced import METHODS, by_method
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.spatial import Frame
 from tests.machines import cut_everywhere, four_bar, rssr, world_state
 from tests.sample import sample
 from tests.trees import random_state, random_tree

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import SolveError, StateError
+from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.solve.reduced import METHODS
 from tests.machines import MANY
 from tests.misaligned import off_by

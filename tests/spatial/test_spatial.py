@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from mbd_bridge.kernels import trace
-from mbd_bridge.spatial import (
+from mbd_bridge.model.spatial import (
     Frame,
     Inertia,
     axis_angle_matrix,

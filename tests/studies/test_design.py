@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import mbd_bridge as mbd
-from mbd_bridge import studies
+from mbd_bridge.applications import studies
 
 
 def test_a_grid_has_every_combination_the_last_factor_fastest() -> None:

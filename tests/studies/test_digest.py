@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.studies.digest import digest_of
-from mbd_bridge.studies.parts import key_of
+from mbd_bridge.applications.studies.digest import digest_of
+from mbd_bridge.applications.studies.parts import key_of
 
 HELPER = "LEVER = 0.5\n\n\ndef arm(x):\n    return LEVER * x\n"
 """A module beside the user's own."""
@@ -195,7 +195,7 @@ def test_code_that_moves_in_its_file_and_values_that_were_kept_change_nothing(
 
 def test_a_digest_is_that_of_another_process(tmp_path: Path) -> None:
     plain = digest(tmp_path)
-    script = "import user_program; from mbd_bridge.studies.digest import digest_of\n"
+    script = "import user_program; from mbd_bridge.applications.studies.digest import digest_of\n"
     script += "print(digest_of(user_program.evaluate))"
     for seed in ("1", "2"):
         path = os.pathsep.join([str(tmp_path), *sys.path])

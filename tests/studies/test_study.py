@@ -18,10 +18,10 @@ import pytest
 from scipy import stats
 
 import mbd_bridge as mbd
-from mbd_bridge import studies
-from mbd_bridge.formats.tables import open_table
-from mbd_bridge.studies.endings import Ending
-from mbd_bridge.studies.parts import Part, Parts
+from mbd_bridge.applications import studies
+from mbd_bridge.applications.studies.endings import Ending
+from mbd_bridge.applications.studies.parts import Parts, StudyPart
+from mbd_bridge.files.tables import open_table
 
 ROCKER: dict[str, Any] = {"duration": 0.02, "near": {"crank": 0.5}, "every": 4}
 FACTORS = {"coupler.mass": (0.5, 2.0), "crank.vel": (0.0, 5.0)}
@@ -232,7 +232,7 @@ def test_a_damaged_part_is_computed_again(tmp_path: Path, rocker: mbd.Mechanism)
 
 
 def test_no_bit_of_a_part_that_has_changed_is_believed(tmp_path: Path) -> None:
-    part = Part(
+    part = StudyPart(
         {"a": np.array([1.0, 2.0]), "b": np.array([3.0, np.nan]), "status": np.array([0.0, 1.0])},
         (Ending("finished", 0, "finished"), Ending("stopped", 1, "stopped")),
     )

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.applications.studies.file import read_study
 from mbd_bridge.cli import main
-from mbd_bridge.studies.file import read_study
 
 GOOD = """\
 machine: pendulum.urdf

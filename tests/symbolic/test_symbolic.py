@@ -11,10 +11,10 @@ import sympy
 from sympy.physics import mechanics
 
 import mbd_bridge as mbd
+from mbd_bridge.applications.formulas import structure
 from mbd_bridge.cli import main
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.formulas import structure
 
 EXACT = [
     *("pendulum", "four_bar", "slider_crank", "crank_rocker", "geared_five_bar", "bricard"),

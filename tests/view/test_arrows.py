@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.mechanism import build_model
-from mbd_bridge.view import arrows as look
-from mbd_bridge.view import solids
+from mbd_bridge.model import build_model
+from mbd_bridge.view import arrows as look, solids
 from mbd_bridge.view.arrows import Arrows, telescope
 from mbd_bridge.view.camera import direction, framing
 from mbd_bridge.view.joints import joint_axes, load_frames, shown_loads
 from mbd_bridge.view.picture import LIGHT
-from mbd_bridge.view.pieces import Stage
+from mbd_bridge.view.pieces import CanvasStage
 from mbd_bridge.view.rays import RayCanvas
 from mbd_bridge.view.record import Shot, camera_of
 from mbd_bridge.view.scale import Scale, round_number
@@ -53,7 +52,7 @@ def test_the_pixels_of_an_arrow_lie_along_the_projected_force(seed):
     canvas = RayCanvas()
     seen_by = camera.view(), camera.projection(SIZE), SIZE, LIGHT
     empty = canvas.image(*seen_by).colours
-    Stage(canvas).show(Arrows(1.0).arrow(start, vector, look.FORCE))
+    CanvasStage(canvas).show(Arrows(1.0).arrow(start, vector, look.FORCE))
     full = canvas.image(*seen_by).colours
     changed = np.abs(full.astype(int) - empty).max(axis=-1) > 10
     tail, tip = camera.pixels([start, start + vector], SIZE)

@@ -10,19 +10,17 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.flexible.analytic import analytic_modes
-from mbd_bridge.formats.mesh import Surface
+from mbd_bridge.files.mesh import Surface
+from mbd_bridge.model.flexible.basis import analytic_modes
 from mbd_bridge.view import solids
-from mbd_bridge.view.bending import SLICES, beam_surface
+from mbd_bridge.view.bending import SLICES, _split, beam_surface, sliced
 from mbd_bridge.view.exaggerate import CLOSED, exaggerated, visible_factor
 from mbd_bridge.view.posing import knobs
-from mbd_bridge.view.slices import _split, sliced
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import Overlays, Take
 from mbd_bridge.view.web import describe
 from tests.flexible.models import bar
-from tests.flexible.test_modal_basis import as_nodes
-from tests.flexible.test_modal_basis import pendulum as nodal_pendulum
+from tests.flexible.test_modal_basis import as_nodes, pendulum as nodal_pendulum
 from tests.robots import OWN
 
 X = np.linspace(0.0, 1.0, 5)

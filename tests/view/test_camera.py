@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.formats.mesh import Surface
+from mbd_bridge.files.mesh import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.picture import LIGHT
-from mbd_bridge.view.pieces import Piece, Stage
+from mbd_bridge.view.pieces import CanvasStage, Piece
 from mbd_bridge.view.rays import RayCanvas
 
 SIZE = (320, 240)
@@ -20,7 +20,7 @@ def test_a_ball_is_seen_where_the_camera_projects_its_centre(yaw, pitch):
     camera = framing(points, direction(yaw, pitch), SIZE)
     ball = solids.sphere(0.01)
     canvas = RayCanvas()
-    stage = Stage(canvas)
+    stage = CanvasStage(canvas)
     for point in points:
         pose = np.eye(4)
         pose[:3, 3] = point
@@ -63,7 +63,7 @@ def test_a_colour_and_a_turned_pose_are_those_of_the_piece():
     quarter = np.eye(4)
     quarter[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]  # about y
     canvas = RayCanvas()
-    stage = Stage(canvas)
+    stage = CanvasStage(canvas)
     for pose, shape in ((np.eye(4), (1.0, 0.5)), (quarter, (0.5, 1.0))):
         stage.show([Piece(plate, (0.9, 0.1, 0.1, 1.0), pose)])
         seen = canvas.image(camera.view(), camera.projection(SIZE), SIZE, LIGHT)
@@ -85,7 +85,7 @@ def test_a_finer_picture_looks_at_edges_only_and_shows_the_same():
         pose[:3, 3] = [0.5 * k - 0.5, 0.3 * k, 0.1 * k]
         pieces.append(Piece(surface, (0.9 - 0.3 * k, 0.4, 0.2 + 0.3 * k, 1.0), pose))
     canvas = RayCanvas()
-    Stage(canvas).show(pieces)
+    CanvasStage(canvas).show(pieces)
     camera = Camera(np.array([0.7, -3.0, 0.8]), np.zeros(3))
     large = 2 * SIZE[0], 2 * SIZE[1]
     exact = canvas.image(camera.view(), camera.projection(SIZE), large, LIGHT)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mbd_bridge.view.player import Player
+from mbd_bridge.view.window import Player
 
 
 def test_time_goes_on_at_its_speed_and_begins_again_behind_the_end():

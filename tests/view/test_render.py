@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, MissingPackageError, ModelError, StateError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError, MissingPackageError, ModelError, StateError
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.picture import _write_legend
 from mbd_bridge.view.record import Shot, _write_gif
@@ -139,7 +139,7 @@ def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated():
 def test_joints_are_seen_where_they_are(bar):
     """The pixels of each pin, and our projection of where the joint is (`placement`)."""
     from mbd_bridge.view.picture import LIGHT
-    from mbd_bridge.view.pieces import Stage
+    from mbd_bridge.view.pieces import CanvasStage
     from mbd_bridge.view.rays import RayCanvas
     from mbd_bridge.view.record import Shot, camera_of
     from mbd_bridge.view.source import Rest
@@ -152,7 +152,7 @@ def test_joints_are_seen_where_they_are(bar):
     camera = camera_of(take, Shot(size))
     moment = take.of(source)
     canvas = RayCanvas()
-    bodies = Stage(canvas).show(moment.pins)
+    bodies = CanvasStage(canvas).show(moment.pins)
     seen = canvas.image(camera.view(), camera.projection(size), size, LIGHT).bodies
     joints = [bar.placement(q, link)[:3, 3] for link in ("crank", "coupler", "rocker")]
     joints.append((bar.placement(q, "coupler") @ [1.0, 0.0, 0.0, 1.0])[:3])

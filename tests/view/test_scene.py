@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import MbdWarning
-from mbd_bridge.spatial import Frame
+from mbd_bridge.base.errors import MbdWarning
+from mbd_bridge.model.spatial import Frame
 from mbd_bridge.view.marks import CUT, Marks, centre_of_mass
 from mbd_bridge.view.scene import matrix, scene, tell_missing
 from mbd_bridge.view.source import Rest

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbd_bridge.view import solids
-from mbd_bridge.view.shading import shaded
+from mbd_bridge.view.pieces import shaded
 
 ROUND = 0.02
 """What 24 corners instead of a circle take from areas (1.1 %), and a little more for balls."""
@@ -49,8 +49,8 @@ def test_shading_keeps_the_surface_and_its_edges():
 
 
 def test_a_large_surface_falls_into_pieces_that_can_be_drawn(monkeypatch):
-    from mbd_bridge.view import shading
+    from mbd_bridge.view import pieces
 
-    monkeypatch.setattr(shading, "LARGEST_PIECE", 7)
+    monkeypatch.setattr(pieces, "LARGEST_PIECE", 7)
     pieces = list(shaded(solids.box(1.0, 1.0, 1.0)))
     assert [len(piece.triangles) for piece in pieces] == [7, 5]

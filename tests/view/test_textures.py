@@ -11,15 +11,13 @@ import pytest
 from PIL import Image
 
 import mbd_bridge as mbd
-from mbd_bridge.errors import FileError, MbdWarning
-from mbd_bridge.formats.mesh import Texture, read_mesh
+from mbd_bridge.base.errors import FileError, MbdWarning
+from mbd_bridge.files.mesh import Texture, read_mesh
 from mbd_bridge.view import solids
-from mbd_bridge.view.sampling import Sampler
-from mbd_bridge.view.scene import PLAIN, scene
-from mbd_bridge.view.slices import sliced
-from mbd_bridge.view.texturing import wrapped
-from mbd_bridge.view.web.images import embedded
-from mbd_bridge.view.web.simplify import clustered
+from mbd_bridge.view.bending import sliced
+from mbd_bridge.view.rays import Sampler
+from mbd_bridge.view.scene import PLAIN, scene, wrapped
+from mbd_bridge.view.web.description import clustered, embedded
 from tests.bounds import bounded
 from tests.view.test_web_view import WIDE, Page, browser, seen_at
 

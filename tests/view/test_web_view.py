@@ -16,12 +16,12 @@ import pytest
 from PIL import Image
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.cli import main
-from mbd_bridge.errors import FileError, StateError
 from mbd_bridge.view.marks import centre_of_mass
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.take import Take
-from mbd_bridge.view.web.server import LONGEST_REQUEST, MOST_CONNECTIONS, ViewServer
+from mbd_bridge.view.web.web_view import LONGEST_REQUEST, MOST_CONNECTIONS, ViewServer
 from tests.robots import own_urdfs
 from tests.view.test_bending import rod as hinged_rod
 
@@ -269,7 +269,7 @@ def threads_of(server):
 
 
 def test_clients_that_never_finish_hold_no_thread(view, monkeypatch, capfd):
-    monkeypatch.setattr("mbd_bridge.view.web.server.LONGEST_WAIT", 1.0)
+    monkeypatch.setattr("mbd_bridge.view.web.web_view.LONGEST_WAIT", 1.0)
     with view.serve() as server:
         root = urlsplit(server.url).path
         host = f"Host: 127.0.0.1:{server.port}\r\n"

@@ -15,9 +15,8 @@ import pybullet
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.bridges.pybullet.canvas import Canvas
-from mbd_bridge.bridges.pybullet.window import Window, WindowClosed
-from mbd_bridge.errors import MbdError, NoDisplayError
+from mbd_bridge.base.errors import MbdError, NoDisplayError
+from mbd_bridge.engines.pybullet.window import Canvas, Window, WindowClosed
 from mbd_bridge.view import window as held
 from mbd_bridge.view.layout import camera_of
 from mbd_bridge.view.marks import CUT
@@ -183,7 +182,7 @@ def test_a_window_that_is_closed_ends_its_process_in_peace(run, tmp_path):
     script = tmp_path / "closed.py"
     script.write_text(
         "import sys\n"
-        "from mbd_bridge.bridges.pybullet import window\n"
+        "from mbd_bridge.engines.pybullet import window\n"
         "from mbd_bridge.view.window import main\n"
         "class Closed(window.Window):\n"
         "    def __init__(self, size):\n"

@@ -1,6 +1,6 @@
 """Roads for tyres: heights and slopes over the ground, in the world's axes, z up."""
 
-from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.combined import MovingRoad, TwoTracks
 from mbd_bridge.forces.roads.grid import Grid
 from mbd_bridge.forces.roads.profile import Profile, enveloped
@@ -16,8 +16,8 @@ __all__ = [
     "Ramp",
     "RandomRoad",
     "Road",
+    "RoadSurface",
     "Sine",
-    "Surface",
     "TwoTracks",
     "enveloped",
 ]

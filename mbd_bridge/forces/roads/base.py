@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError, real_number
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError, real_number
 from mbd_bridge.functions import Table
 
 
-class Surface(NamedTuple):
+class RoadSurface(NamedTuple):
     """A road at one place.
 
     Attributes
@@ -38,7 +38,7 @@ class Road(ABC):
     """A rigid road; concrete roads are final and check their numbers when they are made."""
 
     @abstractmethod
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return height (m) and slopes at x, y (m) in the world and time t (s)."""
 
     def __call__(self, x: Any, y: Any = 0.0, t: Any = 0.0) -> Any:
@@ -110,10 +110,10 @@ class SumOfRoads(Road):
         if len({road.motion for road in self.roads}) > 1:
             raise StateError("a sum of roads: expected roads that move alike; add, then move them")
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return the sums of heights and slopes."""
         parts = [road.surface(x, y, t) for road in self.roads]
-        return Surface(*(sum(column[1:], column[0]) for column in zip(*parts, strict=True)))
+        return RoadSurface(*(sum(column[1:], column[0]) for column in zip(*parts, strict=True)))
 
     @property
     def motion(self) -> tuple[float, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from mbd_bridge.errors import StateError
-from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.functions import greater, where
 
 
@@ -33,11 +33,11 @@ class TwoTracks(Road):
             raise StateError("TwoTracks: expected roads that move alike; join, then move them")
         self._number("middle", "m")
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return that of the track at y."""
         is_left = greater(y, self.middle)
         sides = zip(self.left.surface(x, y, t), self.right.surface(x, y, t), strict=True)
-        return Surface(*(where(is_left, left, right) for left, right in sides))
+        return RoadSurface(*(where(is_left, left, right) for left, right in sides))
 
     @property
     def motion(self) -> tuple[float, float]:
@@ -80,7 +80,7 @@ class MovingRoad(Road):
             raise StateError(f"MovingRoad: expected a road that stays, got {self.road!r:.60}")
         self._numbers("velocity", (2,))
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return that of the road where it is at t."""
         wx, wy = self.velocity
         return self.road.surface(x - wx * t, y - wy * t)

@@ -15,13 +15,13 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError, one_of
-from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError, one_of
+from mbd_bridge.files.open_crg import road_heights
+from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.profile import MOST_KNOTS
-from mbd_bridge.formats.open_crg import road_heights
 from mbd_bridge.functions import Table, clip, equal, where
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
 
 EVEN = 1e-6
 """Largest deviation from an even grid, in spacings: far below what a file rounds to."""
@@ -91,7 +91,7 @@ class Grid(Road):
         """
         return cls(*road_heights(path, spacing, x, y, MOST_KNOTS), kind)
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return height and slopes between the two rows beside y."""
         along, across = np.asarray(self.x), np.asarray(self.y)
         dx = (along[-1] - along[0]) / (len(along) - 1)
@@ -106,7 +106,7 @@ class Grid(Road):
         near, far = self._rows(place), self._rows(place + len(along))
         slope = self._row_slopes(place)
         slope = (1.0 / dx) * (slope + f * (self._row_slopes(place + len(along)) - slope))
-        return Surface(
+        return RoadSurface(
             near + f * (far - near),
             where(inside_x, slope, 0.0),
             where(inside_y, (1.0 / dy) * (far - near), 0.0),

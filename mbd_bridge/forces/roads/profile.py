@@ -8,9 +8,9 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import finite_numbers
-from mbd_bridge.errors import StateError, real_number
-from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError, real_number
+from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.combined import TwoTracks
 from mbd_bridge.functions import Table
 
@@ -40,9 +40,9 @@ class Profile(Road):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return the table's value and slope."""
-        return Surface(self._table(x), self._slope(x), 0.0)
+        return RoadSurface(self._table(x), self._slope(x), 0.0)
 
     @property
     def digest(self) -> str:

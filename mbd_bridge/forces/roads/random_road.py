@@ -17,11 +17,11 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import StateError, one_of, whole_number
-from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.base.errors import StateError, one_of, whole_number
+from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.combined import TwoTracks
 from mbd_bridge.forces.roads.profile import MOST_KNOTS, Profile
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
 
 ROUGHNESS = {name: 1e-6 * 4.0**k for k, name in enumerate("ABCDEFGH")}
 """Φ0 at 1 rad/m by class, m³: the geometric mean of each class of ISO 8608."""
@@ -126,7 +126,7 @@ class RandomRoad(Road):
         u = omega * self.track
         return np.asarray(np.minimum(u * k1(u), 1.0))
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return that of the track at y."""
         return self._tracks.surface(x, y, t)
 

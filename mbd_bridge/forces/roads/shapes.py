@@ -7,8 +7,8 @@ from typing import Any, Literal, final, get_args
 
 import numpy as np
 
-from mbd_bridge.errors import StateError, one_of
-from mbd_bridge.forces.roads.base import Road, Surface
+from mbd_bridge.base.errors import StateError, one_of
+from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.functions import absolute, clip, cos, less, logical_and, maximum, sin, sqrt, where
 
 Shape = Literal["ellipse", "arc", "sine", "versine"]
@@ -33,9 +33,9 @@ class Flat(Road):
     def __post_init__(self) -> None:
         self._number("height", "m")
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return its height; the slopes are plain zeros."""
-        return Surface(self.height, 0.0, 0.0)
+        return RoadSurface(self.height, 0.0, 0.0)
 
     @property
     def is_level(self) -> bool:
@@ -76,7 +76,7 @@ class Bump(Road):
                 f"flat, got {self.height:g} m of {self.length:g} m"
             )
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return its height and slope."""
         a, h = 0.5 * self.length, self.height
         u = (x - self.at) * (1.0 / a)
@@ -92,7 +92,7 @@ class Bump(Road):
             scale, low = (h, 0.0) if self.shape == "sine" else (0.5 * h, 0.5 * h)
             z = scale * cos(turns * u) + low
             slope = (-scale * turns / a) * sin(turns * u)
-        return Surface(where(inside, z, 0.0), where(inside, slope, 0.0), 0.0)
+        return RoadSurface(where(inside, z, 0.0), where(inside, slope, 0.0), 0.0)
 
 
 @final
@@ -120,15 +120,15 @@ class Ramp(Road):
         self._number("length", "m", positive=True)
         self._number("height", "m")
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return its height and slope."""
         u = clip((x - self.at) * (1.0 / self.length), 0.0, 1.0)
         steepness = self.height / self.length
         if self.smooth:
             z, slope = self.height * (u * u * (3.0 - 2.0 * u)), 6.0 * steepness * (u * (1.0 - u))
-            return Surface(z, slope, 0.0)
+            return RoadSurface(z, slope, 0.0)
         inside = logical_and(less(0.0, u), less(u, 1.0))
-        return Surface(self.height * u, where(inside, steepness, 0.0), 0.0)
+        return RoadSurface(self.height * u, where(inside, steepness, 0.0), 0.0)
 
 
 @final
@@ -152,8 +152,8 @@ class Sine(Road):
         self._number("wavelength", "m", positive=True)
         self._number("at", "m")
 
-    def surface(self, x: Any, y: Any, t: Any = 0.0) -> Surface:
+    def surface(self, x: Any, y: Any, t: Any = 0.0) -> RoadSurface:
         """Return its height and slope."""
         rate = 2.0 * np.pi / self.wavelength
         phase = rate * (x - self.at)
-        return Surface(self.amplitude * sin(phase), self.amplitude * rate * cos(phase), 0.0)
+        return RoadSurface(self.amplitude * sin(phase), self.amplitude * rate * cos(phase), 0.0)

@@ -37,8 +37,8 @@ from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.points import Placed, placed
 from mbd_bridge.forces.roads import Road
 from mbd_bridge.functions import maximum, sqrt
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array, cross, zeros
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 LYING = 1e-12
 """Least ρ²: a wheel that lies flat has no lowest point; its numbers stay finite."""

@@ -29,7 +29,7 @@ TINY = 1e-24
 """Least square of an equivalent slip, whose root has a derivative."""
 
 
-class Coefficients:
+class TyreCoefficients:
     """Coefficients as attributes, by the names of the file in capitals.
 
     Parameters
@@ -46,7 +46,7 @@ class Coefficients:
         return self._values.get(name, 1.0 if name.startswith("L") else 0.0)
 
 
-class Slip(NamedTuple):
+class TyreSlip(NamedTuple):
     """κ, α (rad), γ (rad), F_z (N) above 0, and V (m/s) for rolling resistance."""
 
     kappa: Any
@@ -76,12 +76,12 @@ class MagicFormula:
     pressure : dp_i
     """
 
-    c: Coefficients
+    c: TyreCoefficients
     radius: float
     nominal: float
     pressure: float = 0.0
 
-    def forces(self, slip: Slip, *, along: bool, across: bool, combined: bool) -> Forces:
+    def forces(self, slip: TyreSlip, *, along: bool, across: bool, combined: bool) -> Forces:
         """Return forces and moments.
 
         Parameters
@@ -111,7 +111,7 @@ class MagicFormula:
         tilt = c.QSX1 * c.LVMX + c.LMX * (c.QSX3 / self.nominal * y - c.QSX2 * slip.gamma)
         return Forces(x, y, self.radius * slip.load * tilt, aligning)
 
-    def _longitudinal(self, slip: Slip, df: Any) -> _Pure:
+    def _longitudinal(self, slip: TyreSlip, df: Any) -> _Pure:
         """Return F_x0 (4.E9 to 4.E18)."""
         c, dp, gamma = self.c, self.pressure, slip.gamma * self.c.LGAX
         C = c.PCX1 * c.LCX
@@ -126,7 +126,7 @@ class MagicFormula:
         force = slip.load * (part + shift)
         return _Pure(force, friction, slip.load * stiffness)
 
-    def _lateral(self, slip: Slip, df: Any) -> _Pure:
+    def _lateral(self, slip: TyreSlip, df: Any) -> _Pure:
         """Return F_y0 (4.E19 to 4.E30)."""
         c, dp, gamma = self.c, self.pressure, slip.gamma * self.c.LGAY
         C = c.PCY1 * c.LCY
@@ -145,14 +145,14 @@ class MagicFormula:
         offset = offset + slip.load * shift / stiffness  # S_Hf, for the residual moment
         return _Pure(slip.load * (part + shift), friction, stiffness, offset, slope * C)
 
-    def _weight_x(self, slip: Slip, df: Any) -> Any:
+    def _weight_x(self, slip: TyreSlip, df: Any) -> Any:
         """Return G_xα (4.E50 to 4.E57)."""
         c = self.c
         B = c.RBX1 * c.LXAL / sqrt(1.0 + (c.RBX2 * slip.kappa) * (c.RBX2 * slip.kappa))
         E = minimum(c.REX1 + c.REX2 * df, 1.0)
         return _weight(B, c.RCX1, E, slip.alpha, c.RHX1)
 
-    def _weight_y(self, slip: Slip, df: Any, friction: Any) -> tuple[Any, Any]:
+    def _weight_y(self, slip: TyreSlip, df: Any, friction: Any) -> tuple[Any, Any]:
         """Return G_yκ and S_Vyκ, N (4.E58 to 4.E67)."""
         c = self.c
         side = c.RBY2 * (slip.alpha - c.RBY3)
@@ -164,7 +164,7 @@ class MagicFormula:
         D = D / sqrt(1.0 + side * side)
         return weight, D * sin(c.RVY5 * arctan(c.RVY6 * slip.kappa)) * c.LVYKA
 
-    def _aligning(self, slip: Slip, df: Any, side: _Pure, force: Any, ratio: Any) -> Any:
+    def _aligning(self, slip: TyreSlip, df: Any, side: _Pure, force: Any, ratio: Any) -> Any:
         """Return -t F_y + M_zr (4.E31 to 4.E49, combined 4.E71 to 4.E78).
 
         Parameters

@@ -18,19 +18,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, Self, final
 
-from mbd_bridge.errors import StateError, one_of, whole_number
+from mbd_bridge.base.errors import StateError, one_of, whole_number
+from mbd_bridge.files.tir import TirFile, read_tir
 from mbd_bridge.forces.base import NO_STATES, Effect, Units
 from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.law import restoring, stored
 from mbd_bridge.forces.tyres.contact import Contact
-from mbd_bridge.forces.tyres.magic_formula import LEAST_LOAD, Slip
+from mbd_bridge.forces.tyres.magic_formula import LEAST_LOAD, TyreSlip
 from mbd_bridge.forces.tyres.property_file import MagicTyre, magic_tyre
 from mbd_bridge.forces.tyres.slips import STATES, slip_speed, slips
 from mbd_bridge.forces.tyres.tyre import UNITS, SlipForce, Tyre, spring_damper, tyre_effect
-from mbd_bridge.formats.tir import TirFile, read_tir
 from mbd_bridge.functions import arcsin, arctan, clip, maximum, minimum
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 
 SHORTEST = 0.1
 """By R0: relaxation lengths are no shorter. They tend to 0 with the load, and their rates V/σ would
@@ -118,7 +118,7 @@ class PacejkaTyre(Tyre):
         alpha = mirror * clip(arctan(found.tan_alpha), *tyre.limits.alpha)
         kind = abs(tyre.use_mode) % 10
         forces = formula.forces(
-            Slip(kappa, alpha, gamma, used),
+            TyreSlip(kappa, alpha, gamma, used),
             along=kind in (1, 3, 4),
             across=kind in (2, 3, 4),
             combined=kind == 4,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import StateError, some
-from mbd_bridge.forces.tyres.magic_formula import Coefficients, MagicFormula
-from mbd_bridge.formats.document import quote, unknown
-from mbd_bridge.formats.tir import TirFile
+from mbd_bridge.base.errors import StateError, some
+from mbd_bridge.files.document import quote, unknown
+from mbd_bridge.files.tir import TirFile
+from mbd_bridge.forces.tyres.magic_formula import MagicFormula, TyreCoefficients
 
 KNOWN = "read are PAC2002 and MF-Tyre 5 (FITTYP 5, 52 or 6)"
 
@@ -66,7 +66,7 @@ RADIUS = ("BREFF", "DREFF", "FREFF")
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class TyreLimits:
     """Ranges in which the formula is used; slips and loads beyond are held at their ends."""
 
     kappa: tuple[float, float]
@@ -96,7 +96,7 @@ class MagicTyre:
     damping: float
     rolling: tuple[float, float, float] | None
     low_speed: float
-    limits: Limits
+    limits: TyreLimits
     use_mode: int
     side: str
 
@@ -146,12 +146,14 @@ def magic_tyre(
         if not values[name] > 0.0 and name in (*needed, "LFZO", "LCZ"):
             raise file.error(f"expected a number above 0, got {values[name]:g}", name)
     return MagicTyre(
-        formula=MagicFormula(Coefficients(values), radius, nominal, _pressure(file, values["LIP"])),
+        formula=MagicFormula(
+            TyreCoefficients(values), radius, nominal, _pressure(file, values["LIP"])
+        ),
         stiffness=_stiffness(file, radius, nominal / values["LFZO"], values["LCZ"]),
         damping=_least(file, "VERTICAL_DAMPING", 0.0, FORCE=1, TIME=1, LENGTH=-1),
         rolling=_rolling(file),
         low_speed=_positive(file, "VXLOW", 1.0, LENGTH=1, TIME=-1),
-        limits=Limits(
+        limits=TyreLimits(
             _range(file, "KPUMIN", "KPUMAX", 1.5),
             _range(file, "ALPMIN", "ALPMAX", 0.5 * np.pi, ANGLE=1),
             _range(file, "CAMMIN", "CAMMAX", 0.5 * np.pi, ANGLE=1),

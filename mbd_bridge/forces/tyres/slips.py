@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mbd_bridge.forces.tyres.contact import Contact
 from mbd_bridge.functions import absolute, less, where
-from mbd_bridge.spatial import Array
+from mbd_bridge.model.spatial import Array
 
 STATES = {"longitudinal_deflection": "m", "lateral_deflection": "m"}
 """Names and units of the states of a tyre with relaxation."""

@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.forces.base import Effect, ForceElement, Units
 from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.forces.points import on_links
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Contact, Wheel, contact, vector
 from mbd_bridge.functions import arcsin, arctan, maximum, minimum
-from mbd_bridge.mechanism import Model
-from mbd_bridge.spatial import cross
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import cross
 
 UNITS = {
     "normal_force": "N",

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels.elementary.writer import Operand, Value, Writer
-from mbd_bridge.lazy import cached_property
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ STRIDE = 8
 """Doubles from one interval's row (knot and coefficients) to the next: a cache line."""
 
 
-class Table:
+class PolynomialTable:
     """Polynomials over intervals. Immutable; equal if all numbers are.
 
     Attributes
@@ -81,7 +81,7 @@ class Table:
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self.digest == other.digest
+        return isinstance(other, PolynomialTable) and self.digest == other.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -90,17 +90,17 @@ class Table:
         return f"Table({self.digest})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self.knots, self.coefficients, self.end, self.hold)
+        return PolynomialTable, (self.knots, self.coefficients, self.end, self.hold)
 
-    def slope(self) -> Table:
+    def slope(self) -> PolynomialTable:
         """Return the table of the derivative, which does not hold."""
         powers = np.arange(1.0, len(self.coefficients))[:, None]
         rates = self.coefficients[1:] * powers
         if not len(rates):
             rates = np.zeros((1, len(self.knots)))
-        return Table(self.knots, rates, self.end, False)
+        return PolynomialTable(self.knots, rates, self.end, False)
 
-    def derivative(self) -> Table:
+    def derivative(self) -> PolynomialTable:
         """Return the table of the derivative, 0 where the end's value holds."""
         slope = self.slope()
         if not self.hold:
@@ -108,9 +108,9 @@ class Table:
         first = self.knots[0] - (self.knots[1] - self.knots[0])  # keeps an even grid even
         still = np.zeros((len(slope.coefficients), 1))
         rates = np.append(still, slope.coefficients, axis=1)
-        return Table(np.append(first, self.knots), rates, self.end, False)
+        return PolynomialTable(np.append(first, self.knots), rates, self.end, False)
 
-    def integral(self) -> Table:
+    def integral(self) -> PolynomialTable:
         """Return the table of an antiderivative, 0 at the first knot; it does not hold."""
         knots, rates = self.knots, self.coefficients
         if self.hold:  # the held value before the first knot is an interval of its own
@@ -123,7 +123,7 @@ class Table:
         grown = (pieces * np.append(np.diff(knots), 0.0) ** np.append(0.0, powers)[:, None]).sum(0)
         pieces[0, 1:] = np.cumsum(grown[:-1])
         pieces[0] -= pieces[0, 1] if self.hold else 0.0
-        return Table(knots, pieces, self.end, False)
+        return PolynomialTable(knots, pieces, self.end, False)
 
     def evaluate(self, x: Any) -> Any:
         """Return the values at floats, of any shape."""
@@ -145,7 +145,7 @@ def _frozen(array: Floats) -> Floats:
     return copy
 
 
-def arrays(table: Table) -> dict[str, Floats]:
+def arrays(table: PolynomialTable) -> dict[str, Floats]:
     """Return the constants that the code of a table looks up: its knots, and a row an interval."""
     number = len(table.knots)
     ahead = np.full((1 << _bits(table)) + 1, nan)  # no argument has reached nan
@@ -156,7 +156,7 @@ def arrays(table: Table) -> dict[str, Floats]:
     return {"knots": ahead, "rows": rows.ravel()}
 
 
-def _bits(table: Table) -> int:
+def _bits(table: PolynomialTable) -> int:
     """Return the bits of the largest number of an interval."""
     return (len(table.knots) - 1).bit_length()
 
@@ -166,7 +166,7 @@ WHOLE_BITS = 0x4330000000000000
 """2⁵²: its last bits are those of an integer."""
 
 
-def look_up(do: Writer, x: Operand, table: Table) -> Value:
+def look_up(do: Writer, x: Operand, table: PolynomialTable) -> Value:
     """Return the value of a table."""
     if table.hold:
         x = do("where", do("lt", x, table.start), table.start, x)
@@ -185,7 +185,7 @@ def look_up(do: Writer, x: Operand, table: Table) -> Value:
     return do("where", do("eq", u, u), total, u)
 
 
-def _on_even_grid(do: Writer, x: Operand, table: Table) -> Value:
+def _on_even_grid(do: Writer, x: Operand, table: PolynomialTable) -> Value:
     """Return the number by a product: one below the nearest, and one more from the next knot on."""
     last = len(table.knots) - 1
     over = last / (float(table.knots[-1]) - table.start)
@@ -196,7 +196,7 @@ def _on_even_grid(do: Writer, x: Operand, table: Table) -> Value:
     return _next(do, x, number, 1)
 
 
-def _by_halving(do: Writer, x: Operand, table: Table) -> Value:
+def _by_halving(do: Writer, x: Operand, table: PolynomialTable) -> Value:
     """Return the number bit by bit, the highest first."""
     number = do("bit_and", do("bits", x), 0)
     for bit in range(_bits(table) - 1, -1, -1):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import KernelError, unknown_name
+from mbd_bridge.base.errors import KernelError, unknown_name
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, data, operands

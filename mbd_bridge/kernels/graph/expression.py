@@ -7,6 +7,8 @@ are folded and structural zeros disappear at once, so that what is left is what 
 A plain ``float`` beside an expression is a constant. A product with the constant 0 is 0.
 
 What an operation means, and the rules by which those that are not arithmetic fold, are in `ops`.
+
+Whether a comparison of symbols holds.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ from typing import Any, NoReturn
 
 from numpy import ndarray
 
-from mbd_bridge.errors import KernelError
-from mbd_bridge.kernels.graph.condition import Condition
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels.graph.ops import CONDITIONS
 from mbd_bridge.kernels.graph.symbol import (
     VARIABLE_POWER,
@@ -28,6 +29,49 @@ from mbd_bridge.kernels.graph.symbol import (
     foreign,
     plain,
 )
+
+
+class Condition(Symbol):
+    """Whether a comparison of symbols holds: for `where`, ``&``, ``|``, ``~``; 1 or 0 in sums."""
+
+    __slots__ = ()
+    conditional = True
+
+    def value(self) -> Scalar:
+        """Return 1 where it holds, else 0."""
+        return apply("where", self, 1.0, 0.0)
+
+    def __and__(self, other: Any) -> Any:
+        return apply("and", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return apply("or", self, other)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __invert__(self) -> Any:
+        return apply("not", self)
+
+    def __neg__(self) -> Scalar:
+        return -self.value()
+
+    def __add__(self, other: Any) -> Scalar:
+        return self.value() + other
+
+    def __sub__(self, other: Any) -> Scalar:
+        return self.value() - other
+
+    def __rsub__(self, other: Any) -> Scalar:
+        return other - self.value()
+
+    def __mul__(self, other: Any) -> Scalar:
+        return self.value() * other
+
+    def __truediv__(self, other: Any) -> Scalar:
+        return self.value() / other
+
+    __radd__, __rmul__ = __add__, __mul__
+
 
 FUNCTION_ADVICE = (
     "traced functions calculate with + - * / **, abs, comparisons, and with NumPy's sin, cos, tan, "

@@ -137,7 +137,7 @@ def _by_atan2(do: Do, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return b / square, -(a / square)
 
 
-def _table_slope(do: Do, y: Any, x: Any, data: table.Table) -> tuple[Any]:
+def _table_slope(do: Do, y: Any, x: Any, data: table.PolynomialTable) -> tuple[Any]:
     slope = do("table", x, data=data.slope())
     if data.hold:
         slope = do("where", do("lt", x, data.start), 0.0, slope)

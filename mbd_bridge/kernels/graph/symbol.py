@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels.graph.ops import OPERATIONS
 
 Scalar = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels.graph.expression import FUNCTION_ADVICE, Tape
 from mbd_bridge.kernels.graph.graph import Graph, alive
 from mbd_bridge.kernels.graph.routine import with_needed_results

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.trace import Traceable, trace
 from mbd_bridge.kernels.instructions.order import depth_first
 from mbd_bridge.kernels.instructions.program import Program, lower
-from mbd_bridge.lazy import cached_property
 
 
-class Source:
+class TracedSource:
     """A traceable function, its graph and its program, each formed at the first question.
 
     A kernel that comes from the cache never asks, unless it is exported.

@@ -23,7 +23,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbd_bridge.errors import KernelError
+from mbd_bridge.base.errors import KernelError
 
 MAGIC = b"MBDKERN1"
 DIGEST_BYTES = 32

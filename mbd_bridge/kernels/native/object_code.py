@@ -6,10 +6,12 @@ of this package: it starts in the time that LLVM takes to load.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,18 +57,21 @@ def from_a_process(text: str, target: Mapping[str, Any], compiler: str, path: st
         return None  # a program that holds Python would start itself again
     head = json.dumps({"target": dict(target), "compiler": compiler})
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is ours to answer
-        )
-    except OSError:  # no such program, or no room for another process
+        with tempfile.TemporaryFile() as request:  # a pipe would have to be filled while we look
+            request.write(f"{head}\n{text}".encode())
+            request.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, "-P", __file__],
+                stdin=request,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+                start_new_session=True,  # Ctrl-C is ours to answer
+            )
+    except OSError:  # no such program, or no room for a file or another process
         return None
     try:
-        code = _answer(process, f"{head}\n{text}".encode())
+        code = _answer(process)
     except BaseException:
         process.kill()
         process.wait()
@@ -74,14 +79,11 @@ def from_a_process(text: str, target: Mapping[str, Any], compiler: str, path: st
     return code if process.returncode == 0 and code else None
 
 
-def _answer(process: subprocess.Popen[bytes], request: bytes) -> bytes:
+def _answer(process: subprocess.Popen[bytes]) -> bytes:
     """Return what a process answers; an interrupt is seen soon, whatever thread receives it."""
-    data: bytes | None = request
     while True:
-        try:
-            return process.communicate(data, timeout=LOOK)[0]
-        except subprocess.TimeoutExpired:
-            data = None  # it is being sent
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=LOOK)[0]
 
 
 def versions(llvm: Any) -> str:

@@ -1,4 +1,11 @@
-"""A compiled function of many states."""
+"""A compiled function of many states.
+
+Memory for one state of a kernel that is described once, and not at every call.
+
+For a batch the caller's arrays are read where they lie, and their description (`layout.Layout`)
+costs some microseconds: nothing for many states, most of the time for one. One state is copied
+instead.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +13,69 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import KernelError, whole_number
+from mbd_bridge.base.errors import KernelError, whole_number
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.instructions.source import Source
+from mbd_bridge.kernels.instructions.source import TracedSource
 from mbd_bridge.kernels.native import machine
 from mbd_bridge.kernels.native.artifact import Artifact
 from mbd_bridge.kernels.native.store import Store
 from mbd_bridge.kernels.run import layout, threads
-from mbd_bridge.kernels.run.layout import Floats
-from mbd_bridge.kernels.run.one_state import OneState
+from mbd_bridge.kernels.run.layout import Floats, Layout
 from mbd_bridge.kernels.run.single import Single
 from mbd_bridge.kernels.text.single_text import single_module
+
+_ALIGNMENT = 64
+
+
+class OneState:
+    """Buffers for the inputs and outputs of one state, and the stage that the code works on.
+
+    Attributes
+    ----------
+    inputs : views to write the inputs to
+    address, stage : what the machine code is called with; valid as long as this object
+    """
+
+    __slots__ = ("_keep", "_parts", "_results", "address", "inputs", "stage")
+
+    def __init__(
+        self, sizes: Sequence[int], shapes: Sequence[tuple[int, ...]], stage_bytes: int
+    ) -> None:
+        self.inputs = tuple(np.empty(size) for size in sizes)
+        self._results = np.empty(sum(map(prod, shapes)))
+        parts, start = [], 0
+        for shape in shapes:
+            parts.append((start, start + prod(shape), shape))
+            start += prod(shape)
+        self._parts = tuple(parts)
+        described = Layout(
+            [*self.inputs, *self._views(self._results)],
+            [1] * len(sizes) + [len(shape) for shape in shapes],
+        )
+        room = np.empty(stage_bytes + _ALIGNMENT, dtype=np.uint8)
+        self.address = described.address
+        self.stage = room.ctypes.data + -room.ctypes.data % _ALIGNMENT
+        self._keep = described, room
+
+    def results(self) -> tuple[Floats, ...]:
+        """Return the outputs in new arrays."""
+        return self._views(self._results.copy())
+
+    def _views(self, block: Floats) -> tuple[Floats, ...]:
+        return tuple([block[start:stop].reshape(shape) for start, stop, shape in self._parts])
+
 
 _BATCH = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
 )
-_ALIGNMENT = 64
 
 
 class Run(NamedTuple):
@@ -65,7 +112,7 @@ class Kernel:
     _entry: tuple[machine.Loaded, Artifact] | None
     _one: tuple[tuple[int, ...], ...]
     _ranks: tuple[int, ...]
-    _source: Source
+    _source: TracedSource
     _store: Store
     from_cache: bool
 
@@ -76,7 +123,7 @@ class Kernel:
         )
 
     def __init__(
-        self, artifact: Artifact, source: Source, store: Store, *, from_cache: bool
+        self, artifact: Artifact, source: TracedSource, store: Store, *, from_cache: bool
     ) -> None:
         put = super().__setattr__
         loaded = machine.Loaded(artifact.code, "kernel")

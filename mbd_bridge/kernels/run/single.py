@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.errors import KernelError, StateError
+from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.kernels.native import machine
 from mbd_bridge.kernels.native.artifact import Artifact
 from mbd_bridge.kernels.run import layout

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, ROUTINE_CALLS, SINES
 from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.text.held_outputs import Held
+from mbd_bridge.kernels.text.held_outputs import HeldOutput
 from mbd_bridge.kernels.text.helper_text import helper_name, lines
 from mbd_bridge.kernels.text.literals import splat
 from mbd_bridge.kernels.text.places import Crossing, Slots
@@ -40,7 +40,7 @@ def body_text(
     crossing: Crossing,
     sine_lanes: int | None = None,
     watch: int | None = None,
-    held: Mapping[int, Sequence[Held]] | None = None,
+    held: Mapping[int, Sequence[HeldOutput]] | None = None,
 ) -> str:
     """Return ``@body(stage)``: reads and writes vectors in a staging area.
 
@@ -72,7 +72,7 @@ def _function(
     slots: Slots | None,
     crossing: Crossing,
     watch: int | None = None,
-    held: Mapping[int, Sequence[Held]] | None = None,
+    held: Mapping[int, Sequence[HeldOutput]] | None = None,
 ) -> str:
     """Return ``@NAME``, of the stage; without slots also of where its results go."""
     given = ["%stage"] if slots is not None else ["%stage", "%results"]
@@ -98,7 +98,7 @@ class _Part:
         slots: Slots | None,
         crossing: Crossing,
         watch: int | None,
-        held: Mapping[int, Sequence[Held]],
+        held: Mapping[int, Sequence[HeldOutput]],
     ) -> None:
         self.watch, self.held = watch, held
         elsewhere = {one.choice for each in held.values() for one in each}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import isinf, isnan
 
 from mbd_bridge.kernels.elementary.sincos import COS, HALF_PI, LARGEST, ROUNDER, SIN, TWO_OVER_PI
-from mbd_bridge.kernels.elementary.table import Table, arrays
+from mbd_bridge.kernels.elementary.table import PolynomialTable, arrays
 from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.instruction import Instruction
 from mbd_bridge.kernels.instructions.program import Program
@@ -53,7 +53,7 @@ def functions_text(program: Program, function: str) -> str:
     helpers = helpers_of(code)
     texts = []
     for name, one in helpers.items():
-        if isinstance(one.data, Table):
+        if isinstance(one.data, PolynomialTable):
             texts += [
                 _array(f"{function}_{name}_{part}", numbers)
                 for part, numbers in arrays(one.data).items()

@@ -14,7 +14,7 @@ from mbd_bridge.kernels.instructions.program import Program
 from mbd_bridge.kernels.text.places import Slots
 
 
-class Held(NamedTuple):
+class HeldOutput(NamedTuple):
     """An output that stays as it is.
 
     Attributes
@@ -31,7 +31,7 @@ class Held(NamedTuple):
     slot: int
 
 
-def held_outputs(program: Program, slots: Slots, state: int) -> dict[int, list[Held]]:
+def held_outputs(program: Program, slots: Slots, state: int) -> dict[int, list[HeldOutput]]:
     """Return such outputs by the instruction of the call.
 
     Parameters
@@ -42,7 +42,7 @@ def held_outputs(program: Program, slots: Slots, state: int) -> dict[int, list[H
     fed = list(itertools.chain.from_iterable(program.outputs[:state]))
     everywhere = list(itertools.chain.from_iterable(program.outputs))
     operands = {k for one in code for k in one.operands}
-    found: dict[int, list[Held]] = {}
+    found: dict[int, list[HeldOutput]] = {}
     for component, index in enumerate(fed):
         one = code[index]
         if one.op != "where" or index in operands or everywhere.count(index) > 1:
@@ -52,6 +52,6 @@ def held_outputs(program: Program, slots: Slots, state: int) -> dict[int, list[H
             continue
         call = code[new].operands[0]
         if code[call].op == "call_if" and code[call].operands[0] == condition:
-            held = Held(index, code[new].data, component, slots.outputs[0] + component)
+            held = HeldOutput(index, code[new].data, component, slots.outputs[0] + component)
             found.setdefault(call, []).append(held)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mbd_bridge.kernels.elementary.table import Table, arrays
+from mbd_bridge.kernels.elementary.table import PolynomialTable, arrays
 from mbd_bridge.kernels.elementary.writer import written
 from mbd_bridge.kernels.graph.ops import OPERATIONS
 from mbd_bridge.kernels.instruction import Instruction
@@ -13,7 +13,7 @@ from mbd_bridge.kernels.text.literals import as_bytes, splat
 
 def helper_name(instruction: Instruction) -> str:
     """Return the name of the function behind an instruction, the same in all languages."""
-    if isinstance(instruction.data, Table):
+    if isinstance(instruction.data, PolynomialTable):
         return f"{instruction.op}_{instruction.data.digest[:24]}"
     return f"f_{instruction.op}"
 
@@ -50,13 +50,13 @@ def helpers_text(program: Iterable[Instruction], lanes: int) -> str:
     """Return ``@NAME_LANES`` for each function that a program calls, and its constants."""
     texts: list[str] = []
     helpers = helpers_of(program)
-    tables = [one.data for one in helpers.values() if isinstance(one.data, Table)]
+    tables = [one.data for one in helpers.values() if isinstance(one.data, PolynomialTable)]
     if tables:
         t, p, b = f"<{lanes} x double>", f"<{lanes} x ptr>", f"<{lanes} x i1>"
         name = f"llvm.masked.gather.v{lanes}f64.v{lanes}p0"
         texts.append(f"declare {t} @{name}({p}, i32 immarg, {b}, {t})")
     for name, one in helpers.items():
-        if isinstance(one.data, Table):
+        if isinstance(one.data, PolynomialTable):
             for part, numbers in arrays(one.data).items():
                 texts.append(f"@{name}_{part} = internal constant {as_bytes(numbers)}, align 64")
         texts.append(_function(name, recipe_of(one), lanes))

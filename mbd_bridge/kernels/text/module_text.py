@@ -1,15 +1,290 @@
-"""The LLVM module of a kernel: body, transfers and the loop over groups of states."""
+"""The LLVM module of a kernel: body, transfers and the loop over groups of states.
+
+LLVM text that moves states between the caller's arrays and the staging area.
+
+The caller's arrays are rows of components, one row a state; the body wants one vector a component,
+one lane a state. Rows whose components stand side by side are moved half a vector at a time and
+transposed in registers; any other layout goes element by element through a table of byte offsets.
+
+A group has `lanes` states. In the last one, which may have fewer, the lanes without a state of
+their own read the last state once more, and are not written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import prod
 
 from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.text import sincos_text, transfer_text
+from mbd_bridge.kernels.text import sincos_text
 from mbd_bridge.kernels.text.body_text import body_text
 from mbd_bridge.kernels.text.helper_text import helpers_text
 from mbd_bridge.kernels.text.places import Slots, cross
+
+Unit = Callable[[int, int, str, str, bool], list[str]]
+
+GROUPS_AHEAD = 2
+PREFETCHED_FROM = 12
+"""Rows of this many components or more are asked for two groups ahead. The body lies between two
+transfers, and the processor's own prefetching does not look that far; short rows it does find.
+Measured: 32 degrees of freedom and arrays beyond the caches, 130 ns a state without, 97 ns with;
+7 degrees of freedom, 13.2 ns without, 14.0 ns with."""
+
+HEAD = """  %stride_at = getelementptr i8, ptr %array, i64 8
+  %table_at = getelementptr i8, ptr %array, i64 16
+  %origin = load ptr, ptr %array
+  %stride = load i64, ptr %stride_at
+  %table = load ptr, ptr %table_at
+  %ahead = mul i64 %first, %stride
+  %base = getelementptr i8, ptr %origin, i64 %ahead
+  %plain = icmp eq ptr %table, null"""
+"""What every transfer begins with: the array's description (see `module_text.ARRAY_BYTES`)."""
+
+
+def declarations(lanes: int) -> str:
+    """Return what the transfers refer to."""
+    half = lanes // 2
+    t, b, v = f"<{half} x double>", f"<{half} x i1>", f"v{half}f64"
+    return (
+        f"declare {t} @llvm.masked.load.{v}.p0(ptr, i32 immarg, {b}, {t})\n"
+        f"declare void @llvm.masked.store.{v}.p0({t}, ptr, i32 immarg, {b})\n"
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+        "declare i64 @llvm.umin.i64(i64, i64)\n"
+    )
+
+
+def pack_text(lanes: int, size: int) -> str:
+    """Return ``@pack_SIZE(array, slot, first)``: a full group of rows to lanes."""
+    rows, element = f"<{lanes} x double>", []
+    vector = "poison"
+    for r in range(lanes):
+        element.append(f"  %e_from{r} = getelementptr i8, ptr %row{r}, i64 %offset")
+        element.append(f"  %e{r} = load double, ptr %e_from{r}, align 1")
+        element.append(f"  %e_v{r} = insertelement {rows} {vector}, double %e{r}, i64 {r}")
+        vector = f"%e_v{r}"
+    element += [
+        f"  %e_to = getelementptr {rows}, ptr %slot, i64 %e",
+        f"  store {rows} {vector}, ptr %e_to, align {8 * lanes}",
+    ]
+    return _transfer("pack", lanes, size, _unit_in, element)
+
+
+def unpack_text(lanes: int, size: int) -> str:
+    """Return ``@unpack_SIZE(array, slot, first)``: lanes to a full group of rows."""
+    rows = f"<{lanes} x double>"
+    element = [
+        f"  %e_out_of = getelementptr {rows}, ptr %slot, i64 %e",
+        f"  %e_v = load {rows}, ptr %e_out_of, align {8 * lanes}",
+    ]
+    for r in range(lanes):
+        element.append(f"  %e{r} = extractelement {rows} %e_v, i64 {r}")
+        element.append(f"  %e_to{r} = getelementptr i8, ptr %row{r}, i64 %offset")
+        element.append(f"  store double %e{r}, ptr %e_to{r}, align 1")
+    return _transfer("unpack", lanes, size, _unit_out, element)
+
+
+def _transfer(name: str, lanes: int, size: int, unit: Unit, element: list[str]) -> str:
+    """Return a transfer of whole groups, by units of half a vector of columns.
+
+    A last unit that is not whole is moved back over columns that are done already: cheaper than
+    a mask.
+    """
+    half = lanes // 2
+    whole = size - size % half
+    lines = [
+        f"define internal void @{name}_{size}(ptr %array, ptr noalias %slot, i64 %first) #0 {{",
+        HEAD,
+        "  %row0 = getelementptr i8, ptr %base, i64 0",
+    ]
+    for r in range(1, lanes):
+        lines.append(f"  %row{r} = getelementptr i8, ptr %row{r - 1}, i64 %stride")
+    lines.append(f"  %ahead_by = mul i64 %stride, {lanes * GROUPS_AHEAD}")
+    first = "unit" if whole else "last"
+    lines.append(f"  br i1 %plain, label %{first}, label %element")
+    if whole:
+        lines += [
+            "unit:",
+            "  %k = phi i64 [ 0, %0 ], [ %k_next, %unit ]",
+            *unit(lanes, half, "u", "%k", size >= PREFETCHED_FROM),
+            f"  %k_next = add i64 %k, {half}",
+            f"  %k_more = icmp ult i64 %k_next, {whole}",
+            f"  br i1 %k_more, label %unit, label %{'last' if size > whole else 'done'}",
+        ]
+    if size > whole:
+        columns = min(size, half)
+        lines += [
+            "last:",
+            *unit(lanes, columns, "l", str(size - columns), False),
+            "  br label %done",
+        ]
+    lines += [
+        "element:",
+        "  %e = phi i64 [ 0, %0 ], [ %e_next, %element ]",
+        "  %offset_at = getelementptr i64, ptr %table, i64 %e",
+        "  %offset = load i64, ptr %offset_at",
+        *element,
+        "  %e_next = add i64 %e, 1",
+        f"  %e_more = icmp ult i64 %e_next, {size}",
+        "  br i1 %e_more, label %element, label %done",
+        "done:",
+        "  ret void\n}",
+    ]
+    return "\n".join(lines)
+
+
+def _mask(half: int, columns: int) -> str:
+    return f"<{', '.join('i1 ' + ('true' if j < columns else 'false') for j in range(half))}>"
+
+
+def _unit_in(lanes: int, columns: int, tag: str, k: str, ask: bool) -> list[str]:
+    """Load `columns` components of all rows from component k on, store them as vectors of lanes."""
+    half = lanes // 2
+    part, full = f"<{half} x double>", f"<{lanes} x double>"
+    both = ", ".join(f"i32 {j}" for j in range(lanes))
+    lines = [f"  %{tag}b = shl i64 {k}, 3"]
+    for r in range(lanes):
+        name = f"%{tag}h{r}"
+        lines.append(f"  {name}p = getelementptr i8, ptr %row{r}, i64 %{tag}b")
+        lines += _prefetch(name, 0) if ask else []
+        if columns == half:
+            lines.append(f"  {name} = load {part}, ptr {name}p, align 1")
+        else:
+            lines.append(
+                f"  {name} = call {part} @llvm.masked.load.v{half}f64.p0(ptr {name}p, i32 1, "
+                f"<{half} x i1> {_mask(half, columns)}, {part} zeroinitializer)"
+            )
+    vectors = []
+    for r in range(half):
+        vectors.append(f"%{tag}j{r}")
+        lines.append(
+            f"  %{tag}j{r} = shufflevector {part} %{tag}h{r}, {part} %{tag}h{r + half}, "
+            f"<{lanes} x i32> <{both}>"
+        )
+    moved, vectors = _exchange(lanes, vectors, tag)
+    lines += [*moved, f"  %{tag}s = getelementptr {full}, ptr %slot, i64 {k}"]
+    for j in range(columns):
+        lines += [
+            f"  %{tag}s{j} = getelementptr {full}, ptr %{tag}s, i64 {j}",
+            f"  store {full} {vectors[j]}, ptr %{tag}s{j}, align {8 * lanes}",
+        ]
+    return lines
+
+
+def _unit_out(lanes: int, columns: int, tag: str, k: str, ask: bool) -> list[str]:
+    """Load `columns` vectors of lanes from component k on, store them as columns of all rows."""
+    half = lanes // 2
+    part, full = f"<{half} x double>", f"<{lanes} x double>"
+    lines = [f"  %{tag}b = shl i64 {k}, 3", f"  %{tag}s = getelementptr {full}, ptr %slot, i64 {k}"]
+    vectors = ["poison"] * half
+    for j in range(columns):
+        lines += [
+            f"  %{tag}s{j} = getelementptr {full}, ptr %{tag}s, i64 {j}",
+            f"  %{tag}v{j} = load {full}, ptr %{tag}s{j}, align {8 * lanes}",
+        ]
+        vectors[j] = f"%{tag}v{j}"
+    moved, vectors = _exchange(lanes, vectors, tag)
+    lines += moved
+    for r in range(lanes):
+        name = f"%{tag}h{r}"
+        pick = ", ".join(f"i32 {j + (half if r >= half else 0)}" for j in range(half))
+        lines += [
+            f"  {name}p = getelementptr i8, ptr %row{r}, i64 %{tag}b",
+            *(_prefetch(name, 1) if ask else []),
+            f"  {name} = shufflevector {full} {vectors[r % half]}, {full} poison, "
+            f"<{half} x i32> <{pick}>",
+        ]
+        if columns == half:
+            lines.append(f"  store {part} {name}, ptr {name}p, align 1")
+        else:
+            lines.append(
+                f"  call void @llvm.masked.store.v{half}f64.p0({part} {name}, ptr {name}p, "
+                f"i32 1, <{half} x i1> {_mask(half, columns)})"
+            )
+    return lines
+
+
+def _prefetch(name: str, write: int) -> list[str]:
+    """Ask for the memory that the same transfer will want some groups later."""
+    return [
+        f"  {name}a = getelementptr i8, ptr {name}p, i64 %ahead_by",
+        f"  call void @llvm.prefetch.p0(ptr {name}a, i32 {write}, i32 3, i32 1)",
+    ]
+
+
+def _exchange(lanes: int, rows: list[str], tag: str) -> tuple[list[str], list[str]]:
+    """Exchange lanes at distances lanes/4, ..., 1 between lanes/2 vectors.
+
+    Loading or storing by halves is the exchange at distance lanes/2; all together transpose.
+    """
+    t = f"<{lanes} x double>"
+    lines: list[str] = []
+    bit = lanes // 4
+    while bit:
+        low = ", ".join(f"i32 {lanes + (j ^ bit) if j & bit else j}" for j in range(lanes))
+        high = ", ".join(f"i32 {lanes + j if j & bit else j | bit}" for j in range(lanes))
+        result = list(rows)
+        for a in range(lanes // 2):
+            if a & bit:
+                continue
+            for which, mask in ((a, low), (a | bit, high)):
+                name = f"%{tag}x{bit}_{which}"
+                lines.append(
+                    f"  {name} = shufflevector {t} {rows[a]}, {t} {rows[a | bit]}, "
+                    f"<{lanes} x i32> <{mask}>"
+                )
+                result[which] = name
+        rows = result
+        bit //= 2
+    return lines, rows
+
+
+def tail_text(lanes: int) -> str:
+    """Return ``@pack_some`` and ``@unpack_some(array, slot, first, size, count)``: any group."""
+    return "\n".join(_some(name, lanes) for name in ("pack_some", "unpack_some"))
+
+
+def _some(name: str, lanes: int) -> str:
+    into = name == "pack_some"
+    user, stage = ("%at", "%lane_at") if into else ("%lane_at", "%at")
+    rows = lanes if into else "%count"
+    return f"""
+define internal void @{name}(ptr %array, ptr %slot, i64 %first, i64 %size, i64 %count) #0 {{
+{HEAD}
+  %last = sub i64 %count, 1
+  br label %row
+row:
+  %r = phi i64 [ 0, %0 ], [ %r_next, %row_end ]
+  %near = call i64 @llvm.umin.i64(i64 %r, i64 %last)
+  %step = mul i64 %near, %stride
+  %here = getelementptr i8, ptr %base, i64 %step
+  br label %element
+element:
+  %e = phi i64 [ 0, %row ], [ %e_next, %move ]
+  %e_plain = shl i64 %e, 3
+  br i1 %plain, label %move, label %look
+look:
+  %offset_at = getelementptr i64, ptr %table, i64 %e
+  %looked = load i64, ptr %offset_at
+  br label %move
+move:
+  %offset = phi i64 [ %e_plain, %element ], [ %looked, %look ]
+  %at = getelementptr i8, ptr %here, i64 %offset
+  %e_lane = mul i64 %e, {lanes}
+  %e_index = add i64 %e_lane, %r
+  %lane_at = getelementptr double, ptr %slot, i64 %e_index
+  %value = load double, ptr {user}, align 1
+  store double %value, ptr {stage}, align 1
+  %e_next = add i64 %e, 1
+  %e_more = icmp ult i64 %e_next, %size
+  br i1 %e_more, label %element, label %row_end
+row_end:
+  %r_next = add i64 %r, 1
+  %r_more = icmp ult i64 %r_next, {rows}
+  br i1 %r_more, label %row, label %done
+done:
+  ret void
+}}"""
+
 
 ARRAY_BYTES = 24
 """Bytes of one array's description: address, bytes from state to state, address of the table of
@@ -51,9 +326,9 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     crossing = cross(program, slots)
     vector, watch = f"<{lanes} x double>", crossing.end
     transfers = [
-        *(transfer_text.pack_text(lanes, size) for size in sorted({*in_sizes} - {0})),
-        *(transfer_text.unpack_text(lanes, size) for size in sorted({*out_sizes} - {0})),
-        transfer_text.tail_text(lanes),
+        *(pack_text(lanes, size) for size in sorted({*in_sizes} - {0})),
+        *(unpack_text(lanes, size) for size in sorted({*out_sizes} - {0})),
+        tail_text(lanes),
     ]
     addresses: list[str] = []
     moves: dict[str, list[str]] = {"pack": [], "unpack": []}
@@ -71,7 +346,7 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     lines = [
         f'target triple = "{triple}"',
         sincos_text.declarations(lanes),
-        transfer_text.declarations(lanes),
+        declarations(lanes),
         sincos_text.sincos_text(lanes),
         helpers_text(program.whole(), lanes),
         *transfers,

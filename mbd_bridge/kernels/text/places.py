@@ -53,13 +53,13 @@ class Crossing:
     inputs: list[int]
     parts: list[tuple[int, int]]
     slot: dict[int, int]
-    routines: dict[int, Routine]
+    routines: dict[int, TextRoutine]
     results: dict[int, int]
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Routine:
+class TextRoutine:
     """A function of the module that takes its arguments from the stage and writes to an address.
 
     Attributes
@@ -155,7 +155,7 @@ def _routine(
     inputs: list[int],
     results: dict[int, int],
     end: int,
-) -> Routine:
+) -> TextRoutine:
     """Return how a program calls a routine.
 
     An argument that is the same for all calls and in memory already is read where it is; others
@@ -179,4 +179,4 @@ def _routine(
                 before = operand
             slots.append(end)
             end += 1
-    return Routine(number, routine, _crossing(routine, slots, end), passed)
+    return TextRoutine(number, routine, _crossing(routine, slots, end), passed)

@@ -6,11 +6,11 @@ import numpy as np
 
 from mbd_bridge.loads.poses.worst import Loads
 from mbd_bridge.loads.request import LoadRequest
-from mbd_bridge.loads.selected import Selection, select_joints, selected_loads
+from mbd_bridge.loads.selected import LoadSelection, select_joints, selected_loads
 from mbd_bridge.loads.solver import LoadSolver
-from mbd_bridge.mechanism import Model
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.spatial import Array
 
 
 def static_loads(model: Model, request: LoadRequest, threads: int) -> Loads:
@@ -18,7 +18,7 @@ def static_loads(model: Model, request: LoadRequest, threads: int) -> Loads:
     if model.has_loops or request.forces or not isinstance(request.convention.at, str):
         return _of_solver(model, request, threads)
     _, asked = select_joints(model, request.joints, cuts=False)
-    selection = Selection(asked, request.convention)
+    selection = LoadSelection(asked, request.convention)
     still = np.zeros(model.nv)
 
     def function(q: Array) -> tuple[Array, ...]:

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.arguments import by_name, finite_numbers
-from mbd_bridge.errors import StateError, unknown_name
-from mbd_bridge.kinematics.limits import limits_of
-from mbd_bridge.mechanism import Body, Model
-from mbd_bridge.mechanism.units import velocity_units
+from mbd_bridge.base.arguments import by_name, finite_numbers
+from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.model import Body, Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.units import velocity_units
+from mbd_bridge.motion.limits import limits_of
 from mbd_bridge.solve.assembly import InitialGuess, held_ones, initial_position
 from mbd_bridge.solve.assembly_batch import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.spatial import Array
 
 Ranges = Mapping[str, ArrayLike] | None
 """By coordinate: (lowest, highest), or one number at which it stays."""

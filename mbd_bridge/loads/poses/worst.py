@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.loads.poses.workspace import Workspace
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.mechanism import Model
-from mbd_bridge.mechanism.units import FORCE_UNIT, actuation_units
-from mbd_bridge.motions.table import COMPONENTS
-from mbd_bridge.spatial import Array
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion.table import COMPONENTS
 
 LAST_STEP = 1e-6
 """Part of a range at which the search ends: of a smooth extreme 1e-12 of the load is left."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mbd_bridge.base.tabular import Rows, Series
 from mbd_bridge.loads.streaming.cases import LoadCases
-from mbd_bridge.tabular import Rows, Series
 
 
 def rows_of(cases: LoadCases) -> Rows:

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mbd_bridge.arguments import an_instance
-from mbd_bridge.assumptions import TOPICS, Assumption, Assumptions, Number
-from mbd_bridge.errors import StateError, real_number, unknown_name
-from mbd_bridge.loads.durability import Spectrum
-from mbd_bridge.loads.signals import Signal
+from mbd_bridge.applications.durability import Spectrum
+from mbd_bridge.base.arguments import an_instance
+from mbd_bridge.base.assumptions import TOPICS, Assumption, Assumptions, Number
+from mbd_bridge.base.errors import StateError, real_number, unknown_name
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.loads.signals import LoadSignal
 from mbd_bridge.loads.streaming.load_history import LoadHistory
 from mbd_bridge.loads.streaming.statistics import Extreme
-from mbd_bridge.named import Named
-from mbd_bridge.tabular import Tabular
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CaseExtreme(NamedTuple):
 class Compared(NamedTuple):
     """A signal's peaks in two sets of cases, and second over first (nan over zero)."""
 
-    signal: Signal
+    signal: LoadSignal
     first: CaseExtreme
     second: CaseExtreme
     ratio: float
@@ -126,7 +126,7 @@ class LoadCases(
         return (Assumption("cases", text, numbers),)
 
     @property
-    def signals(self) -> tuple[Signal, ...]:
+    def signals(self) -> tuple[LoadSignal, ...]:
         """What there is of each case."""
         return tuple(one.signal for one in self.cases[0].history.statistics)
 

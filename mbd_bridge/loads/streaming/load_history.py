@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.assumptions import Assumption, Assumptions
-from mbd_bridge.errors import StateError, count
+from mbd_bridge.applications.durability.load_spectra import LoadSpectra, LoadSpectraCounter
+from mbd_bridge.applications.durability.spectrum import EXPONENTS
+from mbd_bridge.base.assumptions import Assumption, Assumptions
+from mbd_bridge.base.errors import StateError, count
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.readable import instant
+from mbd_bridge.base.tabular import Tabular
 from mbd_bridge.loads.assumed import assumptions_of
-from mbd_bridge.loads.durability.load_spectra import LoadSpectra, LoadSpectraCounter
-from mbd_bridge.loads.durability.spectrum import EXPONENTS
 from mbd_bridge.loads.efforts import EffortCounter, EffortDifferences
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
@@ -21,15 +24,12 @@ from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
-from mbd_bridge.motions.smoothing import BAND
-from mbd_bridge.named import Named
-from mbd_bridge.readable import instant
-from mbd_bridge.tabular import Tabular
+from mbd_bridge.motion.smoothing import BAND
 
 if TYPE_CHECKING:
-    from mbd_bridge.actuators.motors import Motors
-    from mbd_bridge.external.forces import ExternalUse
-    from mbd_bridge.loads.bearings import Bearings
+    from mbd_bridge.applications.bearings import Bearings
+    from mbd_bridge.applications.motors.motors import Motors
+    from mbd_bridge.motion.external.forces import ExternalUse
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mbd_bridge.base.tabular import Rows, Series
 from mbd_bridge.loads.streaming.load_history import LoadHistory
-from mbd_bridge.tabular import Rows, Series
 
 
 def rows_of(history: LoadHistory) -> Rows:

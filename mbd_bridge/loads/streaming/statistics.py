@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.loads.signals import Signal
-from mbd_bridge.motions.smoothing import BAND
+from mbd_bridge.loads.signals import LoadSignal
+from mbd_bridge.motion.smoothing import BAND
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class SignalStatistics:
     deviation : root of the mean square of its standard deviations; None: nothing is known of it
     """
 
-    signal: Signal
+    signal: LoadSignal
     largest: Extreme
     smallest: Extreme
     mean: float
@@ -65,7 +65,7 @@ class SignalStatistics:
 class StatisticsCounter:
     """Statistics of signals (N, S) that come in pieces."""
 
-    def __init__(self, signals: Sequence[Signal]) -> None:
+    def __init__(self, signals: Sequence[LoadSignal]) -> None:
         self._signals = tuple(signals)
         count = len(self._signals)
         self._rows = np.full((2, count, count), np.nan)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from mbd_bridge.errors import some
-from mbd_bridge.formats.tables import TableWriter
-from mbd_bridge.loads.durability.spectrum import EXPONENTS
+from mbd_bridge.applications.durability.spectrum import EXPONENTS
+from mbd_bridge.base.errors import some
+from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.loads.export import load_attributes, load_columns, load_rows
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags
 from mbd_bridge.loads.streaming.load_history import LoadHistory, LoadHistoryCounter
-from mbd_bridge.motions.motion import Motion
-from mbd_bridge.motions.pieces import Pieces
-from mbd_bridge.motions.table import COMPONENTS, TIME, attributes
+from mbd_bridge.motion.motion import Motion
+from mbd_bridge.motion.pieces import Pieces
+from mbd_bridge.motion.table import COMPONENTS, TIME, attributes
 
 if TYPE_CHECKING:
-    from mbd_bridge.actuators.motors import MotorsCounter
-    from mbd_bridge.loads.bearings import BearingsCounter
+    from mbd_bridge.applications.bearings import BearingsCounter
+    from mbd_bridge.applications.motors.motors import MotorsCounter
 
 Answer = Callable[[Motion], JointLoads]
 """What gives the loads along a piece of a motion."""

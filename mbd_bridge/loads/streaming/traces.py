@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.errors import StateError, unknown_name
+from mbd_bridge.base.errors import StateError, unknown_name
 
 Floats = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.errors import SolveError
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.rank import independent_columns
 from mbd_bridge.solve.reduced import Reduced
 from mbd_bridge.solve.tolerances import LARGEST_INVERSE
-from mbd_bridge.spatial import Array
 
 DEPENDENT_ROWS = "rows of the constraints depend on each other here: a singular position"
 """What a method says where it cannot go on; a simulation then takes the step with more care."""

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.bases.base import Choose, Held, NullSpace, by_pivots, solved
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.reduced import Reduced
-from mbd_bridge.spatial import Array
 
 
 @dataclass(frozen=True)

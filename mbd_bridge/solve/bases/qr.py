@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.bases.base import (
     Choose,
     Held,
@@ -22,7 +23,6 @@ from mbd_bridge.solve.bases.base import (
     turned_towards,
 )
 from mbd_bridge.solve.reduced import Reduced
-from mbd_bridge.spatial import Array
 
 LOSS = 0.5
 """Part of the smallest pivot that may be left before the pivoting is renewed."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.bases.base import (
     Choose,
     Held,
@@ -27,7 +28,6 @@ from mbd_bridge.solve.bases.base import (
     turned_towards,
 )
 from mbd_bridge.solve.reduced import Reduced
-from mbd_bridge.spatial import Array
 
 RATIO = 0.95
 """Part of the velocity's norm that must be independent: the motion is within 18° of V2."""

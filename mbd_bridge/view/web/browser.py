@@ -8,7 +8,7 @@ import sys
 import webbrowser
 from importlib import import_module
 
-from mbd_bridge.errors import warn
+from mbd_bridge.base.errors import warn
 from mbd_bridge.view.web.web_view import WebView
 
 

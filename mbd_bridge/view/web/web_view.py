@@ -1,27 +1,296 @@
-"""A machine in the browser: a page that can be saved, shown in a notebook, or served locally."""
+"""A machine in the browser: a page that can be saved, shown in a notebook, or served locally.
+
+A page served on this computer only, whose sliders ask this process for poses and loads.
+
+It listens on 127.0.0.1. The address holds a random token, and only requests that name this address
+are answered: other users and other pages cannot ask.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import math
 import os
+import secrets
+import socket
+import sys
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mbd_bridge.errors import FileError, StateError
-from mbd_bridge.formats.whole_file import check_place, whole_path
-from mbd_bridge.lazy import cached_property
-from mbd_bridge.mechanism.units import model_units
+from mbd_bridge.base.errors import FileError, MbdError, StateError, whole_number
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.files.whole_file import check_place, whole_path
+from mbd_bridge.model.units import model_units
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import Overlays, Take
 from mbd_bridge.view.web.description import Description, describe, state_of
 from mbd_bridge.view.web.page import viewer_page
 
-if TYPE_CHECKING:
-    from mbd_bridge.view.web.server import ViewServer
+HOST = "127.0.0.1"
+
+LONGEST_REQUEST = 65_536
+"""Bytes of a request; the values of sliders are far fewer."""
+
+DIGITS = len(str(LONGEST_REQUEST))
+
+LONGEST_WAIT = 10.0
+"""Time in which a request must be complete, and in which a piece of the answer is taken, s."""
+
+PIECE = 65_536
+"""Bytes of an answer that a client takes within that time, at least."""
+
+MOST_CONNECTIONS = 64
+"""At a time, each with a thread: of more, the one is closed that has waited longest."""
+
+LAST_PORT = 65_535
+
+BEAT = 0.5
+"""Time between two signs that the page is still open, s."""
+
+PATIENCE = 3.0
+"""Time after which a page that is no longer open counts as closed, s: a reload is faster."""
+
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; connect-src 'self'; frame-ancestors 'none'"
+)
+"""What the page may load: nothing but itself."""
+
+
+class ViewServer:
+    """A running server of one page; ``with view.serve() as server: print(server.url)``.
+
+    Attributes
+    ----------
+    url, port : address of the page, with its token, and the port in it
+    open_pages : how many browsers show it
+    last_open : when one did so last, s of the monotonic clock
+    """
+
+    url: str
+    port: int
+    open_pages: int
+    last_open: float | None
+
+    def __init__(self, view: WebView, port: int = 0) -> None:
+        if whole_number("port", port, 0) > LAST_PORT:
+            raise StateError(f"port: expected 0 (a free one) to {LAST_PORT}, got {port}")
+        self._posing = view.posing()
+        self.lock = threading.Lock()
+        token = secrets.token_urlsafe(16)
+        live = None
+        if self._posing is not None:
+            live = {"knobs": self._posing.knobs(), "values": self._posing.values()}
+        page = viewer_page({**view.scene, "live": live, "served": True}).encode()
+        self.open_pages, self.last_open = 0, None
+        try:
+            self._server = _Server((HOST, port), _handler(self, f"/{token}/", page))
+        except OSError as error:
+            raise StateError(f"port {port} of {HOST} cannot be used: {error.strerror}") from None
+        self.port = self._server.server_port
+        self.url = f"http://{HOST}:{self.port}/{token}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def turn(self, request: Any) -> dict[str, Any]:
+        """Return the state at which sliders stand."""
+        if self._posing is None:
+            raise StateError("a motion is not posed")
+        if not isinstance(request, dict) or not isinstance(request.get("moved"), int):
+            raise StateError("expected {values: [...], moved: 0}")
+        with self.lock:
+            return self._posing.turn(request.get("values", ()), request["moved"])
+
+    def wait(self) -> None:
+        """Wait until the page, once opened, is closed."""
+        while True:
+            last = self.last_open
+            if last is not None and not self.open_pages and time.monotonic() - last > PATIENCE:
+                return
+            time.sleep(BEAT / 2.0)
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    """A thread for each connection, of which none is held by who sends or takes nothing."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = MOST_CONNECTIONS
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._guard = threading.Lock()
+        self._deadlines: dict[socket.socket, float] = {}
+        super().__init__(address, handler)
+
+    def wait_for(self, connection: Any, seconds: float) -> None:
+        """Close a connection that asks for nothing more within so many seconds from now."""
+        with self._guard:
+            self._deadlines[connection] = time.monotonic() + seconds
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection; where there are too many, another one ends."""
+        with self._guard:
+            full = len(self._deadlines) >= MOST_CONNECTIONS
+            oldest = min(self._deadlines, key=self._deadlines.__getitem__) if full else None
+        if oldest is not None:
+            self._hang_up(oldest)
+        self.wait_for(request, LONGEST_WAIT)
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Close the connections whose time is over; called twice a second."""
+        now = time.monotonic()
+        with self._guard:
+            late = [one for one, deadline in self._deadlines.items() if deadline < now]
+        for one in late:
+            self._hang_up(one)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._guard:
+            self._deadlines.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that are gone."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        """End what a thread waits for; the thread closes the connection."""
+        with self._guard:
+            self._deadlines.pop(connection, None)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
+def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestHandler]:
+    """Return what answers the requests for one page."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        server_version, sys_version = "mbd", ""
+        server: _Server
+
+        def handle_one_request(self) -> None:
+            self.server.wait_for(self.connection, LONGEST_WAIT)
+            super().handle_one_request()
+
+        def do_GET(self) -> None:
+            if not self._allowed():
+                return
+            if self.path == root:
+                self._answer(HTTPStatus.OK, "text/html; charset=utf-8", page)
+            elif self.path == f"{root}open":
+                self._stay()
+            else:
+                self._refuse(HTTPStatus.NOT_FOUND)
+
+        def do_POST(self) -> None:
+            if not self._allowed():
+                return
+            length = self.headers.get("Content-Length", "")
+            if self.path != f"{root}pose" or not length.isdecimal():
+                self._refuse(HTTPStatus.NOT_FOUND)
+                return
+            if len(length) > DIGITS or int(length) > LONGEST_REQUEST:
+                self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                return
+            body = self.rfile.read(int(length))
+            self.server.wait_for(self.connection, math.inf)
+            try:
+                state = owner.turn(json.loads(body))
+            except (MbdError, ValueError, TypeError, OverflowError, RecursionError) as error:
+                state = {"message": str(error)}
+            self._answer(HTTPStatus.OK, "application/json", json.dumps(state).encode())
+
+        def _allowed(self) -> bool:
+            """Return whether the request is one of our own page's; refuse it otherwise."""
+            port = owner.port
+            hosts = {f"{HOST}:{port}", f"localhost:{port}"}
+            origin = self.headers.get("Origin")
+            own = origin is None or origin in {f"http://{host}" for host in hosts}
+            known = secrets.compare_digest(self.path[: len(root)].encode(), root.encode())
+            if self.headers.get("Host") in hosts and own and known:
+                return True
+            self._refuse(HTTPStatus.FORBIDDEN)
+            return False
+
+        def _stay(self) -> None:
+            """Keep a connection as long as the page is open."""
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.close_connection = True
+            with owner.lock:
+                owner.open_pages += 1
+            try:
+                while True:
+                    self.server.wait_for(self.connection, LONGEST_WAIT)
+                    self.wfile.write(b": here\n\n")
+                    self.wfile.flush()
+                    owner.last_open = time.monotonic()
+                    time.sleep(BEAT)
+            except OSError:
+                pass
+            finally:
+                with owner.lock:
+                    owner.open_pages -= 1
+
+        def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            for name, value in (
+                ("Content-Type", kind),
+                ("Content-Length", str(len(body))),
+                ("Content-Security-Policy", POLICY),
+                ("Cache-Control", "no-store"),
+                ("Referrer-Policy", "no-referrer"),
+                ("X-Content-Type-Options", "nosniff"),
+            ):
+                self.send_header(name, value)
+            self.end_headers()
+            for start in range(0, len(body), PIECE):
+                self.server.wait_for(self.connection, LONGEST_WAIT)
+                self.wfile.write(body[start : start + PIECE])
+
+        def _refuse(self, status: HTTPStatus) -> None:
+            self.close_connection = True
+            self._answer(status, "text/plain", status.phrase.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing: only the command line prints."""
+
+    return Handler
+
 
 HEIGHT = 560
 """Of the frame in a notebook, pixels."""
@@ -89,8 +358,6 @@ class WebView:
         ----------
         port : of 127.0.0.1; 0 for a free one
         """
-        from mbd_bridge.view.web.server import ViewServer
-
         return ViewServer(self, port)
 
     def posing(self) -> Posing | None:

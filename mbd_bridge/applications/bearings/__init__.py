@@ -1,0 +1,27 @@
+"""Bearing terms of joint loads: radial, axial, tilting moment; rating lives (ISO 281)."""
+
+from mbd_bridge.applications.bearings.bearing_set import (
+    BearingOptions,
+    BearingSet,
+    load_bearings as load,
+    save_bearings as save,
+)
+from mbd_bridge.applications.bearings.bearings import Bearings, BearingsCounter
+from mbd_bridge.applications.bearings.catalogue import Bearing
+from mbd_bridge.applications.bearings.duty import BearingDuty, RatingLife
+from mbd_bridge.applications.bearings.ring_frames import RingFrames
+from mbd_bridge.applications.bearings.terms import BearingTerms
+
+__all__ = [
+    "Bearing",
+    "BearingDuty",
+    "BearingOptions",
+    "BearingSet",
+    "BearingTerms",
+    "Bearings",
+    "BearingsCounter",
+    "RatingLife",
+    "RingFrames",
+    "load",
+    "save",
+]

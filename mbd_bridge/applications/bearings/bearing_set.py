@@ -1,0 +1,153 @@
+"""The bearings of a machine as they are stated, from and to ``NAME.bearings.yaml``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from mbd_bridge.applications.bearings.catalogue import RELIABILITY, Bearing
+from mbd_bridge.applications.bearings.ring_frames import RingFrames
+from mbd_bridge.base.arguments import an_instance, by_name, file_path
+from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
+from mbd_bridge.files.bearings_sidecar import read_bearings_file, value
+from mbd_bridge.files.whole_file import whole_file
+from mbd_bridge.files.yaml_writer import yaml_text
+from mbd_bridge.forces.base import model_in
+from mbd_bridge.model import Model
+
+Located = Literal["first", "second", "each"]
+"""Which bearing of a pair carries the axial force; "each": the first what pushes the child along
+the joint's axis, the second what pushes it back (an opposed pair, without preload)."""
+
+
+@dataclass(frozen=True)
+class BearingOptions:
+    """How lives are computed.
+
+    Parameters
+    ----------
+    located : which bearing of a pair carries the axial force
+    reliability : percent, one of 90, 95, 96, 97, 98, 99
+    aiso : factor of lubrication and cleanliness
+    """
+
+    located: Located = "first"
+    reliability: int = 90
+    aiso: float = 1.0
+
+    def checked(self) -> BearingOptions:
+        """Return the options with their values checked."""
+        located = one_of("located", self.located, get_args(Located), StateError)
+        if whole_number("reliability", self.reliability) not in RELIABILITY:
+            raise StateError(
+                f"reliability: expected one of {', '.join(map(str, RELIABILITY))} percent, got "
+                f"{self.reliability!r}"
+            )
+        aiso = real_number("aiso", self.aiso, "a number above 0", positive=True)
+        return BearingOptions(located, self.reliability, aiso)
+
+
+@dataclass(frozen=True, eq=False)
+class BearingSet:
+    """Bearings of the joints of a machine, checked.
+
+    Attributes
+    ----------
+    by_joint : one bearing, or the two of a pair, by joint
+    options : of their lives
+    """
+
+    by_joint: Mapping[str, tuple[Bearing, ...]]
+    options: BearingOptions = BearingOptions()
+
+    @staticmethod
+    def of(
+        model: Model, given: BearingsGiven | None, options: BearingOptions | None = None
+    ) -> BearingSet:
+        """Return the bearings of a model.
+
+        Parameters
+        ----------
+        options : of the lives; None: those of `given`
+        """
+        named = given.by_joint if isinstance(given, BearingSet) else given
+        if options is None:
+            options = given.options if isinstance(given, BearingSet) else BearingOptions()
+        found = {}
+        for name, some in by_name("bearings", named, '{"elbow": Bearing(C=15e3)}').items():
+            each = tuple(some) if isinstance(some, list | tuple) else (some,)
+            if not 1 <= len(each) <= 2 or not all(isinstance(one, Bearing) for one in each):
+                raise StateError(
+                    f"bearings of {name!r}: expected one Bearing or two, got {some!r:.60}"
+                )
+            where = f"bearing of {name!r}"
+            RingFrames.of(model, name)
+            found[name] = tuple(one.checked(where) for one in each)
+            if len(each) == 2 and found[name][0].position == found[name][1].position:
+                raise StateError(f"{where}: position: two bearings need two places on the axis")
+        return BearingSet(found, options.checked())
+
+    def among(self, joints: Sequence[str]) -> BearingSet:
+        """Return those of some joints."""
+        kept = {name: some for name, some in self.by_joint.items() if name in joints}
+        return BearingSet(kept, self.options)
+
+    def beside(self, others: Mapping[str, Any]) -> BearingSet:
+        """Return these with others beside them, or in place of those of the same joints."""
+        return BearingSet({**self.by_joint, **others}, self.options)
+
+    def __len__(self) -> int:
+        return len(self.by_joint)
+
+
+BearingsGiven: TypeAlias = "Mapping[str, Bearing | Sequence[Bearing]] | BearingSet"
+"""One bearing or two of each joint, by name."""
+
+
+def load_bearings(path: str | os.PathLike[str], machine: Any) -> BearingSet:
+    """Return the bearings in a file, checked with a machine.
+
+    Parameters
+    ----------
+    path : ``NAME.bearings.yaml``
+    machine : a `Mechanism`, or its model
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or an entry does not fit the machine: file, line, element.
+    """
+    model = model_in(machine, "bearings.load")
+    file = read_bearings_file(file_path("path", path))
+    found: dict[str, tuple[Bearing, ...]] = {}
+    for entry in file.entries:
+        name, values = entry.joint.text(), dict[str, Any](entry.values)
+        found[name] = (*found.get(name, ()), Bearing(**values))
+        with entry.node.placed():
+            BearingSet.of(model, {name: found[name]})
+    options = BearingOptions()
+    known: dict[str, Any]
+    for key, node in file.options.items():
+        own: Any = value(node)
+        whole = int(own) if key == "reliability" and own == int(own) else own
+        known = {key: whole}
+        with node.placed():
+            options = replace(options, **known).checked()
+    return BearingSet.of(model, found, options)
+
+
+def save_bearings(path: str | os.PathLike[str], bearings: BearingSet) -> None:
+    """Write bearings to a file that `load_bearings` reads, numbers to the last digit."""
+    bearings = an_instance("bearings", bearings, BearingSet, "BearingSet.of(model, {...})")
+    rows = [
+        {"joint": joint}
+        | {f.name: x for f in fields(one) if (x := getattr(one, f.name)) != f.default}
+        for joint, some in bearings.by_joint.items()
+        for one in some
+    ]
+    options = {f.name: getattr(bearings.options, f.name) for f in fields(BearingOptions)}
+    content = {"units": "SI", "bearings": rows, **options}
+    with whole_file(file_path("path", path)) as out:
+        out.write(yaml_text(content))

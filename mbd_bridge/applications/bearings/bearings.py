@@ -1,0 +1,237 @@
+"""The bearings of a machine along a motion: which they are, what they carry, how long they live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.applications.bearings.bearing_set import BearingSet
+from mbd_bridge.applications.bearings.catalogue import RELIABILITY
+from mbd_bridge.applications.bearings.duty import Bands, BearingCounter, BearingDuty
+from mbd_bridge.applications.bearings.ring_frames import ALONG, RingFrames, bearing_joints
+from mbd_bridge.applications.bearings.terms import BearingTerms, bearing_terms
+from mbd_bridge.base.assumptions import Assumption, Number
+from mbd_bridge.base.errors import ModelError, StateError, unknown_name
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.readable import quantity
+from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.model import GROUND, Model
+from mbd_bridge.motion.motion import Motion
+from mbd_bridge.motion.smoothing import BAND
+from mbd_bridge.solve.prepared import Prepared
+
+Floats = NDArray[np.float64]
+
+LARGEST = 1e75
+"""N or N m; powers of larger ones overflow."""
+
+RIGID = (
+    "rings are rigid and round, without preload, clearance and misalignment; axial forces that "
+    "angular contact and tapered bearings induce in each other are left out"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Bearings(
+    Tabular,
+    Named[tuple[BearingDuty, ...]],
+    rows="mbd_bridge.applications.bearings.rows",
+    entries="joint with a bearing",
+):
+    """What the bearings of a machine carry along a motion.
+
+    Attributes
+    ----------
+    mechanism : its name
+    duties : one a bearing
+    terms : by joint, along the whole motion; empty where it came in pieces
+    known : the bearings, with the options of their lives
+    planar : whether loads out of the machine's plane are declared to be zero
+    """
+
+    mechanism: str
+    duties: tuple[BearingDuty, ...]
+    terms: Mapping[str, BearingTerms]
+    known: BearingSet
+    planar: bool = False
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What the rating lives assume."""
+        options = self.known.options
+        each, numbers = [], list[Number]()
+        for joint, some in self.known.by_joint.items():
+            for one in some:
+                C0 = "" if one.C0 is None else f", C0 {quantity(one.C0, 'N')}"
+                place = f" at {one.position:g} m" if len(some) == 2 else ""
+                each.append(f"{joint}{place}: {one.kind}, C {quantity(one.C, 'N')}{C0}")
+                numbers.append(Number(f"C of {joint}", one.C, "N"))
+        if not each:
+            return (Assumption("bearings", "loads without rating lives: no bearing is given"),)
+        pairs = any(len(some) == 2 for some in self.known.by_joint.values())
+        who = {"each": "by each in its direction"}.get(options.located, f"by the {options.located}")
+        said = [f"axial force of a pair carried {who}"] if pairs else []
+        said.append(f"reliability {options.reliability} %, a_ISO {options.aiso:g}")
+        said += ["loads out of the plane declared to be zero"] if self.planar else []
+        text = f"rating life by ISO 281 of {'; '.join(each)}; {'; '.join(said)}; {RIGID}"
+        return (Assumption("bearings", text, tuple(numbers), neglected=True),)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints with bearings; the entry of each are one or two duties."""
+        return tuple(dict.fromkeys(duty.joint for duty in self.duties))
+
+    def _entry(self, joint: str) -> tuple[BearingDuty, ...]:
+        return tuple(duty for duty in self.duties if duty.joint == joint)
+
+    def __repr__(self) -> str:
+        return f"Bearings({self.mechanism!r}: {', '.join(d.joint for d in self.duties)})"
+
+
+class BearingsCounter:
+    """The bearings of a machine along a motion that comes in pieces.
+
+    Parameters
+    ----------
+    prepared : of the machine
+    joints : names; None for all with one axis
+    known : their bearings; others have loads, but no life
+    answer : gives the loads along a piece, with reactions, in the default convention
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        joints: Sequence[str] | None,
+        known: BearingSet,
+        answer: Callable[[Motion], JointLoads],
+    ) -> None:
+        self._prepared, self._model, self._answer = prepared, prepared.model, answer
+        self._bearings, bearings, self._options = known, known.by_joint, known.options
+        self.frames = [RingFrames.of(self._model, name) for name in joints_of(self._model, joints)]
+        named = [frames.joint for frames in self.frames]
+        for name in bearings:
+            if name not in named:
+                raise ModelError(f"bearings: {unknown_name('joint in joints=', name, named)}")
+        self._pairs: dict[str, tuple[float, float]] = {}
+        self._positions: dict[str, float] = {}
+        self._counters: dict[str, list[BearingCounter]] = {}
+        factors = RELIABILITY[self._options.reliability], self._options.aiso
+        for name in named:
+            some = bearings.get(name, ())
+            self._positions[name] = some[0].position if some else 0.0
+            if len(some) == 2:
+                self._pairs[name] = some[0].position, some[1].position
+            titles = ("first", "second") if len(some) == 2 else ("",)
+            self._counters[name] = [
+                BearingCounter(name, title, some[k] if some else None, *factors)
+                for k, title in enumerate(titles)
+            ]
+        self._terms: dict[str, BearingTerms] = {}
+        self._pieces = 0
+
+    def add(self, motion: Motion) -> dict[str, BearingTerms]:
+        """Take in the next piece of a motion, and return the terms along it."""
+        loads, q, v = self._answer(motion), motion.q, motion.v
+        found = {}
+        for frames in self.frames:
+            child, parent = self._rotation(frames.child, q), self._rotation(frames.parent, q)
+            speed = self._speed(frames, q, v, child)
+            place = loads.joints.index(frames.joint)
+            sizes = [np.abs(x[:, place]).max(initial=0.0) for x in (loads.force, loads.moment)]
+            if not max(sizes) < LARGEST:
+                raise StateError(
+                    f"the loads of {frames.joint!r} are so large that their powers are no numbers; "
+                    f"check the units of the motion and of the external forces"
+                )
+            terms = bearing_terms(frames, loads, child, parent, speed)
+            found[frames.joint] = terms
+            self._count(terms, _bands(loads, frames))
+        self._pieces += 1
+        self._terms = found if self._pieces == 1 else {}
+        return found
+
+    def _count(self, terms: BearingTerms, bands: Bands | None) -> None:
+        name = terms.frames.joint
+        counters = self._counters[name]
+        if name not in self._pairs:
+            place = self._positions[name]
+            tilting = np.linalg.norm(terms.tilting(place), axis=1)
+            if bands is not None:
+                bands = bands._replace(tilting=bands.tilting + abs(place) * bands.radial)
+            counters[0].add(terms, terms.radial, terms.axial, tilting, bands)
+            return
+        none, places = np.zeros(len(terms.time)), self._pairs[name]
+        each = self._options.located
+        for k, (counter, radial) in enumerate(zip(counters, terms.pair(places), strict=True)):
+            own = bands
+            if bands is not None:
+                lever = abs(places[1 - k]) * bands.radial + bands.tilting
+                own = bands._replace(radial=lever / abs(places[1] - places[0]), tilting=none)
+            axial = terms.axial if each == ("first", "second")[k] else none
+            if each == "each":
+                axial = np.maximum(terms.axial if k == 0 else -terms.axial, 0.0)
+            counter.add(terms, radial, axial, none, own)
+
+    def _rotation(self, link: str, q: Floats) -> Floats:
+        if link == GROUND and link not in self._model.link_index:
+            return np.broadcast_to(np.eye(3), (len(q), 3, 3))
+        (found,) = self._prepared.placement(link)(q)
+        return np.asarray(found[:, :3, :3])
+
+    def _rates(self, link: str, q: Floats, v: Floats) -> Floats:
+        if link == GROUND and link not in self._model.link_index:
+            return np.zeros((len(q), 6))
+        (found,) = self._prepared.velocity(link)(q, v, np.zeros(3))
+        return np.asarray(found)
+
+    def _speed(self, frames: RingFrames, q: Floats, v: Floats, child: Floats) -> Floats:
+        """Return the rate (N,) of the child's ring against the parent's."""
+        axis = child @ frames.axis
+        part = slice(3, 6) if frames.turns else slice(0, 3)
+        ends = self._rates(frames.child, q, v), self._rates(frames.parent, q, v)
+        between = ends[0][:, part] - ends[1][:, part]
+        if not frames.turns:  # the links' origins are apart, and the parent may turn
+            ways = [self._origin(link, q) for link in (frames.child, frames.parent)]
+            between = between - np.cross(ends[1][:, 3:], ways[0] - ways[1])
+        return np.asarray(np.einsum("ni,ni->n", axis, between))
+
+    def _origin(self, link: str, q: Floats) -> Floats:
+        if link == GROUND and link not in self._model.link_index:
+            return np.zeros((len(q), 3))
+        (found,) = self._prepared.placement(link)(q)
+        return np.asarray(found[:, :3, 3])
+
+    def bearings(self) -> Bearings:
+        """Return the duties of what came so far."""
+        duties = [counter.duty() for each in self._counters.values() for counter in each]
+        planar = self._model.description.planar
+        return Bearings(self._model.name, tuple(duties), self._terms, self._bearings, planar)
+
+
+def _bands(loads: JointLoads, frames: RingFrames) -> Bands | None:
+    """Return what the motion's noise leaves open of a joint's terms; None: nothing is known.
+
+    Of an axis that is no coordinate axis the errors of components count as if they were one's.
+    """
+    if loads.uncertainty is None:
+        return None
+    k, n = loads.joints.index(frames.joint), np.abs(frames.axis)
+    force, moment = loads.uncertainty.force[:, k], loads.uncertainty.moment[:, k]
+    across = np.where(n > 1.0 - ALONG, 0.0, 1.0)
+    radial, tilting = (np.linalg.norm(x * across, axis=1) for x in (force, moment))
+    return Bands(BAND * radial, BAND * (force @ n), BAND * tilting)
+
+
+def joints_of(model: Model, joints: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the joints that are asked for; None: all with one axis."""
+    if joints is not None:
+        return tuple(joints)
+    found = bearing_joints(model)
+    if not found:
+        raise ModelError(f"{model.name} has no joint with one axis, and so no bearings")
+    return found

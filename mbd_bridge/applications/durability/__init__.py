@@ -1,0 +1,31 @@
+"""What loads do to the life of a part: cycles, spectra, damage-equivalent loads."""
+
+from mbd_bridge.applications.durability.cycles import CycleCounter, Cycles, rainflow
+from mbd_bridge.applications.durability.load_spectra import (
+    LoadSpectra,
+    LoadSpectraCounter,
+    WorstDirection,
+    load_spectra,
+)
+from mbd_bridge.applications.durability.spectrum import (
+    EXPONENTS,
+    Exceedance,
+    Spectrum,
+    SpectrumCounter,
+    spectrum,
+)
+
+__all__ = [
+    "EXPONENTS",
+    "CycleCounter",
+    "Cycles",
+    "Exceedance",
+    "LoadSpectra",
+    "LoadSpectraCounter",
+    "Spectrum",
+    "SpectrumCounter",
+    "WorstDirection",
+    "load_spectra",
+    "rainflow",
+    "spectrum",
+]

@@ -1,0 +1,268 @@
+"""Spectra of joint loads: rainflow cycles and damage-equivalent loads of every component.
+
+Count components, not resultants: a force that swings between +F and -F has ranges of 2 F, its
+length always F and no cycle at all. And a component along x and one along y do not damage the same
+place; which direction of a radial load damages most is found by looking along all of them
+(`directions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.applications.durability.spectrum import (
+    EXPONENTS,
+    Spectrum,
+    SpectrumCounter,
+    checked_exponents,
+)
+from mbd_bridge.applications.durability.turning_points import Floats
+from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.errors import StateError, one_of, unknown_name, warn, whole_number
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.loads.convention import PLANES
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import RoundOff
+from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, times_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RESULTANTS_MISLEAD = (
+    "cycles of the length of a force or moment are not those of its components: a full swing "
+    "from +F to -F leaves no cycle in the length. Use components for fatigue"
+)
+
+
+class WorstDirection(NamedTuple):
+    """The direction with the largest damage-equivalent load.
+
+    Attributes
+    ----------
+    angle : rad, from the first of the two axes to the second
+    equivalent : N or N m, a range
+    along : (K,) rad, all directions looked along
+    equivalents : (K,) theirs
+    """
+
+    angle: float
+    equivalent: float
+    along: Floats
+    equivalents: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LoadSpectra(
+    Tabular,
+    Named[Spectrum],
+    rows="mbd_bridge.applications.durability.rows",
+    entries="signal in these spectra",
+):
+    """Spectra of the loads of some joints.
+
+    Attributes
+    ----------
+    signals : what was counted
+    spectra : one a signal
+    duration : s
+    convention : on whom, where, in which axes the loads are given
+    round_off : the sizes up to which loads and their ranges are rounding errors
+    """
+
+    signals: tuple[LoadSignal, ...]
+    spectra: tuple[Spectrum, ...]
+    duration: float
+    convention: str
+    round_off: RoundOff
+    plane: str = ""
+    swept: tuple[tuple[Spectrum, ...], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The signals, such as ``elbow.fx``."""
+        return tuple(signal.name for signal in self.signals)
+
+    def _entry(self, name: str) -> Spectrum:
+        place = self.names.index(name)
+        if self.signals[place].resultant:
+            warn(f"{name}: {RESULTANTS_MISLEAD}")
+        return self.spectra[place]
+
+    def worst_direction(
+        self, signal: str, exponent: float, *, frequency: float = 1.0
+    ) -> WorstDirection:
+        """Return the direction in the plane in which a joint's load damages most.
+
+        Parameters
+        ----------
+        signal : ``<joint>.force`` or ``<joint>.moment``
+        exponent, frequency : as in `Spectrum.damage_equivalent`
+        """
+        names = [spectra[0].name for spectra in self.swept]
+        if signal not in names:
+            raise StateError(
+                unknown_name("force or moment looked at from all directions", signal, names)
+                + "; count with plane='xy', 'yz' or 'zx'"
+            )
+        spectra = self.swept[names.index(signal)]
+        found = [s.damage_equivalent(exponent, frequency=frequency) for s in spectra]
+        along = np.arange(len(found)) * np.pi / len(found)
+        best = int(np.argmax(found))
+        return WorstDirection(float(along[best]), found[best], along, np.array(found))
+
+    def plot(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw the spectra and return the axes: the ranges that so many cycles reach or exceed.
+
+        Parameters
+        ----------
+        joints : names; None for all. Each has a panel of its force and one of its moment
+        ax : axes to draw into, one a panel; None makes a figure
+        """
+        from mbd_bridge.applications.durability.pictures import plot_spectra
+
+        return plot_spectra(self, joints, ax=ax)
+
+    def __repr__(self) -> str:
+        return (
+            f"LoadSpectra({len(self.signals)} signals of "
+            f"{len({s.joint for s in self.signals})} joints along {self.duration:g} s; "
+            f"{self.convention})"
+        )
+
+
+class LoadSpectraCounter:
+    """Spectra of joint loads that come in pieces.
+
+    Parameters
+    ----------
+    exponents : Woehler exponents
+    plane : "xy", "yz" or "zx": look along directions in this plane of the loads' axes, too
+    directions : how many, equally apart in half a turn
+    """
+
+    def __init__(
+        self,
+        exponents: Sequence[float] = EXPONENTS,
+        *,
+        plane: str | None = None,
+        directions: int = 36,
+    ) -> None:
+        self.exponents = checked_exponents(exponents)
+        self._axes = _plane(plane)
+        self._plane = plane or ""
+        directions = whole_number("directions", directions)
+        if directions > 720:
+            raise StateError(f"directions: expected 1 to 720, got {directions!r:.60}")
+        angles = np.arange(directions) * np.pi / directions
+        self._ways = np.stack([np.cos(angles), np.sin(angles)])
+        self._signals: Signals | None = None
+        self._counters: list[SpectrumCounter] = []
+        self._swept: list[list[SpectrumCounter]] = []
+        self._sure: Flags = np.zeros(0, dtype=bool)
+        self._begin = self._end = np.nan
+        self._convention = ""
+        self._round_off: RoundOff | None = None
+
+    def add(self, loads: JointLoads, time: Floats | None = None) -> None:
+        """Take in loads along the next piece of a motion, at times (N,), s, or their own."""
+        time = times_of(loads, time)
+        if self._signals is None:
+            self._start(float(time[0]), loads)
+        assert self._signals is not None
+        if self._end >= time[0]:
+            raise StateError(
+                f"expected times after {self._end:g} s, where the loads so far end, got "
+                f"{time[0]:g} s"
+            )
+        self._end = float(time[-1])
+        self._sure &= self._signals.determined(loads)
+        self._round_off = loads.round_off.joined(self._round_off)
+        columns = np.asfortranarray(self._signals.columns(loads))
+        for counter, values in zip(self._counters, columns.T, strict=True):
+            counter.add(values)
+        for counters, vectors in zip(self._swept, self._vectors(loads), strict=True):
+            for counter, way in zip(counters, self._ways.T, strict=True):
+                counter.add(vectors[0] * way[0] + vectors[1] * way[1])
+
+    def _start(self, begin: float, loads: JointLoads) -> None:
+        self._signals = Signals(loads)
+        self._counters = [SpectrumCounter(self.exponents) for _ in self._signals.entries]
+        if self._axes:
+            self._swept = [
+                [SpectrumCounter(self.exponents) for _ in self._ways.T]
+                for _ in range(2 * len(loads.joints))
+            ]
+        self._sure = np.ones(len(self._signals.entries), dtype=bool)
+        self._begin, self._end = begin, -np.inf
+        self._convention = str(loads.convention)
+
+    def _vectors(self, loads: JointLoads) -> list[Floats]:
+        """Return force and moment of each joint in the plane, (2, N)."""
+        if not self._axes:
+            return []
+        axes = list(self._axes)
+        return [
+            np.ascontiguousarray(part[:, k, axes].T)
+            for k in range(len(loads.joints))
+            for part in (loads.force, loads.moment)
+        ]
+
+    def spectra(self) -> LoadSpectra:
+        """Return the spectra of what came so far."""
+        if self._signals is None:
+            raise StateError("no loads were counted: add() was not called, or had no rows")
+        duration = self._end - self._begin
+        sure = self._sure
+        entries = self._signals.entries
+        found = tuple(
+            counter.spectrum(signal.name, signal.unit, duration, determined=bool(known))
+            for counter, signal, known in zip(self._counters, entries, sure, strict=True)
+        )
+        lengths = [
+            (signal, known)
+            for signal, known in zip(entries, sure, strict=True)
+            if signal.resultant and self._swept
+        ]
+        swept = tuple(
+            tuple(c.spectrum(s.name, s.unit, duration, determined=bool(known)) for c in counters)
+            for counters, (s, known) in zip(self._swept, lengths, strict=True)
+        )
+        assert self._round_off is not None
+        said = self._convention, self._round_off, self._plane
+        return LoadSpectra(entries, found, duration, *said, swept)
+
+
+def load_spectra(
+    loads: JointLoads,
+    exponents: Sequence[float] = EXPONENTS,
+    *,
+    time: ArrayLike | None = None,
+    plane: str | None = None,
+    directions: int = 36,
+) -> LoadSpectra:
+    """Return the spectra of loads along a motion; see `LoadSpectraCounter`.
+
+    Parameters
+    ----------
+    time : (N,) s; that of the motion where the loads know it
+    """
+    counter = LoadSpectraCounter(exponents, plane=plane, directions=directions)
+    counter.add(loads, None if time is None else as_floats("time", time))
+    return counter.spectra()
+
+
+def _plane(name: str | None) -> tuple[int, int] | None:
+    if name is None:
+        return None
+    return PLANES[one_of("plane", name, PLANES, StateError)]

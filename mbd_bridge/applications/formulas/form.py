@@ -1,0 +1,274 @@
+"""Sums of products in normal form: what the terms of a mechanism's equations are, exactly.
+
+    f = Σ c · Π variables^powers · exp(i Σ k_j q_j)
+
+Angles q_j occur in harmonics alone, everything else (parameters, displacements, modal coordinates)
+in powers. Products of sines and cosines become sums of harmonics of sums of angles, in which equal
+terms meet and cancel: what is zero is seen to be zero, and what is left is short.
+
+What is no such sum (the length of a rod: a square root) is a variable of its own, of which the
+derivatives are known.
+"""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from mbd_bridge.base.errors import ModelError
+
+Powers: TypeAlias = tuple[tuple[int, int], ...]
+"""Numbers of variables and their powers, in order, none of them 0."""
+Harmonic: TypeAlias = tuple[tuple[int, float], ...]
+"""Numbers of angles and their factors, in order, none of them 0."""
+Key: TypeAlias = tuple[Powers, Harmonic]
+
+NOTHING = 1e-13
+"""What is left of a sum, relative to its terms, that is the rounding of their cancelling."""
+MOST_TERMS = 200_000
+"""Terms of one sum: beyond it nobody reads them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A sum of terms; see above."""
+
+    terms: Mapping[Key, complex]
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    @property
+    def number(self) -> float | None:
+        """The value of a form without variables; None of another."""
+        if not self.terms:
+            return 0.0
+        if self.terms.keys() == {((), ())}:
+            return self.terms[(), ()].real
+        return None
+
+
+ZERO = Form({})
+
+
+@dataclass(slots=True)
+class Opaque:
+    """A function of forms that is a variable: its name, operands, and derivative by each."""
+
+    name: str
+    operands: tuple[Form, ...]
+    partials: tuple[Form, ...] = ()
+
+
+@dataclass(slots=True)
+class Algebra:
+    """The variables of some forms, and what is done with these.
+
+    Attributes
+    ----------
+    angles : names
+    variables : names of everything else
+    small : numbers of variables whose products are left out beyond `order`; None: nothing is
+    """
+
+    angles: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    small: frozenset[int] = frozenset()
+    order: int | None = None
+    opaque: dict[int, Opaque] = field(default_factory=dict)
+    _known: dict[Any, int] = field(default_factory=dict)
+
+    def constant(self, value: float) -> Form:
+        """Return a number."""
+        return Form({((), ()): complex(value)}) if value else ZERO
+
+    def variable(self, number: int) -> Form:
+        """Return a variable."""
+        return Form({(((number, 1),), ()): 1.0 + 0.0j})
+
+    def add(self, a: Form, b: Form, sign: float = 1.0) -> Form:
+        """Return a + b, or a - b."""
+        found = dict(a.terms)
+        for key, value in b.terms.items():
+            _put(found, key, sign * value)
+        return Form(found)
+
+    def scaled(self, a: Form, factor: complex) -> Form:
+        """Return a number times a form."""
+        return Form({key: factor * value for key, value in a.terms.items()}) if factor else ZERO
+
+    def multiply(self, a: Form, b: Form) -> Form:
+        """Return the product, without what is too small."""
+        if len(a.terms) * len(b.terms) > MOST_TERMS:
+            raise ModelError(
+                f"the symbolic model has more than {MOST_TERMS} terms in a product; make fewer "
+                f"numbers symbols (parameters=), or take fewer modes"
+            )
+        found: dict[Key, complex] = {}
+        for (p, h), one in a.terms.items():
+            for (r, k), other in b.terms.items():
+                powers = _merged(p, r)
+                if self.order is None or self._size(powers) <= self.order:
+                    _put(found, (powers, _merged(h, k)), one * other)
+        return Form(found)
+
+    def kept(self, a: Form, order: int) -> Form:
+        """Return the terms up to a power of the small variables."""
+        return Form({key: c for key, c in a.terms.items() if self._size(key[0]) <= order})
+
+    def _size(self, powers: Powers) -> int:
+        """Return the total power of the small variables."""
+        return sum(power for number, power in powers if number in self.small)
+
+    def divide(self, a: Form, b: Form) -> Form:
+        """Return a / b."""
+        return self.multiply(a, self.reciprocal(b))
+
+    def reciprocal(self, a: Form) -> Form:
+        """Return 1 / a: exact of one term, a series in small variables, or a variable."""
+        if len(a.terms) == 1:
+            ((powers, harmonic), value), *_ = a.terms.items()
+            turned = tuple((angle, -factor) for angle, factor in harmonic)
+            key = tuple((number, -power) for number, power in powers)
+            if not any(number in self.small for number, _ in powers):
+                return Form({(key, turned): 1.0 / value})
+        series = self._series(a)
+        if series is not None:
+            return series
+        square = self._new("reciprocal", (a,))
+        number = next(iter(square.terms))[0][0][0]
+        own = self.opaque[number]
+        if not own.partials:
+            own.partials = (self.scaled(self.multiply(square, square), -1.0),)
+        return square
+
+    def _series(self, a: Form) -> Form | None:
+        """Return 1 / (c + small) = (1 - small/c + ...) / c, where c is one term without small."""
+        if self.order is None:
+            return None
+        large = {key: value for key, value in a.terms.items() if not self._size(key[0])}
+        if len(large) != 1:
+            return None
+        first = self.reciprocal(Form(large))
+        rest = self.multiply(self.add(a, Form(large), -1.0), self.scaled(first, -1.0))
+        power = total = self.constant(1.0)
+        for _ in range(self.order):
+            power = self.multiply(power, rest)
+            total = self.add(total, power)
+        return self.multiply(first, total)
+
+    def root(self, a: Form) -> Form:
+        """Return the square root, a variable unless it is a number."""
+        if a.number is not None and a.number >= 0.0:
+            return self.constant(a.number**0.5)
+        found = self._new("sqrt", (a,))
+        number = next(iter(found.terms))[0][0][0]
+        own = self.opaque[number]
+        if not own.partials:
+            own.partials = (self.scaled(self.reciprocal(found), 0.5),)
+        return found
+
+    def _new(self, name: str, operands: tuple[Form, ...]) -> Form:
+        """Return the variable that stands for a function of forms, always the same one."""
+        key = name, tuple(frozenset(one.terms.items()) for one in operands)
+        if key not in self._known:
+            self._known[key] = len(self.variables)
+            self.opaque[len(self.variables)] = Opaque(name, operands)
+            self.variables.append(f"{name}_{len(self.opaque)}")
+        return self.variable(self._known[key])
+
+    def sine(self, a: Form) -> Form:
+        """Return the sine of an angle."""
+        plus, minus = self._turns(a)
+        return self.add(self.scaled(plus, -0.5j), self.scaled(minus, -0.5j), -1.0)
+
+    def cosine(self, a: Form) -> Form:
+        """Return the cosine of an angle."""
+        plus, minus = self._turns(a)
+        return self.add(self.scaled(plus, 0.5), self.scaled(minus, 0.5))
+
+    def _turns(self, a: Form) -> tuple[Form, Form]:
+        """Return exp(i a) and exp(-i a) of a sum of angles, numbers times coordinates."""
+        offset, factors = 0.0, []
+        for (powers, harmonic), value in a.terms.items():
+            if harmonic or len(powers) > 1 or (powers and powers[0][1] != 1):
+                raise ModelError(
+                    "the symbolic model needs angles that are sums of coordinates; sines of "
+                    "other things, as in couplings by functions, have no normal form"
+                )
+            if not powers:
+                offset = value.real
+                continue
+            name = self.variables[powers[0][0]]
+            if name not in self.angles:
+                raise ModelError(f"the sine of {name!r}, which is no angle, has no normal form")
+            factors.append((self.angles.index(name), value.real))
+        harmonic = tuple(sorted(factors))
+        back = tuple((angle, -factor) for angle, factor in harmonic)
+        turn = cmath.exp(1j * offset)
+        return Form({((), harmonic): turn}), Form({((), back): turn.conjugate()})
+
+    def derivative(self, a: Form, name: str) -> Form:
+        """Return the derivative by a coordinate."""
+        found = ZERO
+        angle = self.angles.index(name) if name in self.angles else None
+        for (powers, harmonic), value in a.terms.items():
+            factor = dict(harmonic).get(angle) if angle is not None else None
+            if factor:
+                found = self.add(found, Form({(powers, harmonic): 1j * factor * value}))
+            for number, power in powers:
+                inner = self._of_variable(number, name)
+                if inner:
+                    rest = _merged(powers, ((number, -1),))
+                    outer = Form({(rest, harmonic): power * value})
+                    found = self.add(found, self.multiply(outer, inner))
+        return found
+
+    def _of_variable(self, number: int, name: str) -> Form:
+        """Return the derivative of a variable by a coordinate."""
+        if self.variables[number] == name:
+            return self.constant(1.0)
+        found, own = ZERO, self.opaque.get(number)
+        for operand, partial in zip(own.operands, own.partials, strict=True) if own else ():
+            found = self.add(found, self.multiply(partial, self.derivative(operand, name)))
+        return found
+
+
+def _put(found: dict[Key, complex], key: Key, value: complex) -> None:
+    """Add a term; what cancels to rounding goes."""
+    before = found.get(key)
+    if before is None:
+        found[key] = value
+        return
+    total = before + value
+    if abs(total) <= NOTHING * (abs(before) + abs(value)):
+        del found[key]
+        return
+    found[key] = _clean(total)
+
+
+def _clean(value: complex) -> complex:
+    """Return a number without a real or imaginary part that is rounding."""
+    size = NOTHING * abs(value)
+    return complex(
+        0.0 if abs(value.real) <= size else value.real,
+        0.0 if abs(value.imag) <= size else value.imag,
+    )
+
+
+def _merged(a: Any, b: Any) -> Any:
+    """Return the sum of powers, or of harmonics."""
+    if not a:
+        return b
+    if not b:
+        return a
+    found = dict(a)
+    for number, power in b:
+        total = found.get(number, 0) + power
+        if abs(total) < NOTHING:
+            found.pop(number, None)
+        else:
+            found[number] = total
+    return tuple(sorted(found.items()))

@@ -1,0 +1,153 @@
+"""A linear model with names and units: x' = A x + B u, y = C x + D u."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.applications.linear.modes import Complex, Mode, eigenvalues_of, modes_of
+from mbd_bridge.applications.linear.pictures import plot_bode
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Small motions of a machine about a state: made by `mbd.linearise`.
+
+    Attributes
+    ----------
+    name : of the machine
+    A, B, C, D : of x' = A x + B u, y = C x + D u, deviations from the state
+    states, inputs, outputs : names of x, u and y
+    state_units, input_units, output_units : theirs
+    mass, damping, stiffness : of mass η' + damping η + stiffness ξ = forces, for the independent
+        velocities η and displacements ξ
+    q, v, z : the state
+    displacements : (nv, n) displacements of all joints by x
+    unsteady : largest acceleration at the state, rad/s² or sizes of the mechanism/s²: A is constant
+        along the motion where this is 0
+    model : of the machine
+    """
+
+    name: str
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    state_units: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+    mass: Array
+    damping: Array
+    stiffness: Array
+    q: Array
+    v: Array
+    z: Array
+    displacements: Array = field(repr=False)
+    unsteady: float
+    model: Model = field(repr=False)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """Eigenvalues (n,) of A, 1/s, the least stable first."""
+        return eigenvalues_of(self.A)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes, the least stable first; a complex pair is one."""
+        return modes_of(self.A, self.states)
+
+    @property
+    def stable(self) -> bool:
+        """Whether no eigenvalue has a positive real part."""
+        return bool((self.eigenvalues.real <= 0.0).all())
+
+    def state_space(self) -> Any:
+        """Return SciPy's `scipy.signal.StateSpace`."""
+        from scipy.signal import StateSpace
+
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def frequency_response(self, frequency: ArrayLike) -> Complex:
+        """Return C (iω - A)⁻¹ B + D at frequencies (K,) in Hz: (K, outputs, inputs).
+
+        At an eigenvalue on the imaginary axis it is infinite.
+        """
+        hertz = finite_numbers("frequency", frequency)
+        omega = 2.0 * np.pi * np.atleast_1d(hertz)
+        out = np.empty((len(omega), *self.D.shape), dtype=complex)
+        one = np.eye(len(self.A))
+        for k, w in enumerate(omega):
+            try:
+                out[k] = self.C @ np.linalg.solve(1j * w * one - self.A, self.B) + self.D
+            except np.linalg.LinAlgError:
+                out[k] = np.inf
+        return out
+
+    def place(self, kind: str, name: str) -> int:
+        """Return the place of a name among "states", "inputs" or "outputs"."""
+        names: tuple[str, ...] = getattr(self, kind)
+        if name not in names:
+            raise StateError(
+                f"{unknown_name(kind[:-1], name, names)}; others by mbd.linearise(..., "
+                f"coordinates=[...], inputs=[...], outputs=[...])"
+            )
+        return names.index(name)
+
+    def mode_motion(self, mode: Mode, size: float = 0.1, frames: int = 61) -> tuple[Array, Array]:
+        """Return times (K,) and positions (K, nq) of one period of a mode, to be shown.
+
+        The decay is left out; a mode that does not oscillate goes out and back in a time constant.
+
+        Parameters
+        ----------
+        size : largest displacement, rad or sizes of the mechanism
+        """
+        shape = self.displacements @ mode.shape
+        largest = np.abs(shape / self.model.velocity_scale).max(initial=0.0)
+        if not largest > 0.0:
+            raise StateError("this mode moves no joint: it consists of states of force elements")
+        shape = shape * (size / largest)
+        period = 1.0 / mode.frequency if mode.oscillates else min(mode.time_constant, 1.0)
+        phase = np.linspace(0.0, 2.0 * np.pi, frames)
+        steps = np.real(shape[None, :] * np.exp(1j * phase)[:, None])
+        places = np.array([self.model.integrate(self.q, step) for step in steps])
+        return phase / (2.0 * np.pi) * period, places
+
+    def plot_bode(
+        self,
+        output: str,
+        input: str,
+        frequency: ArrayLike,
+        *,
+        ax: Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw gain and phase from an input to an output over frequencies (K,), Hz.
+
+        Parameters
+        ----------
+        ax : two axes to draw into
+        """
+        return plot_bode(self, output, input, frequency, ax=ax)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.name}: {count(len(self.states), 'state')}, {count(len(self.inputs), 'input')}, "
+            f"{count(len(self.outputs), 'output')}"
+        ]
+        if self.unsteady > 0.0:
+            lines[0] += f"; largest acceleration {self.unsteady:.2g}"
+        return "\n".join([*lines, *(f"  {mode}" for mode in self.modes)])

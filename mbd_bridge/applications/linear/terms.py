@@ -1,0 +1,169 @@
+"""The equations of motion of a system and their exact derivatives at one state, compiled.
+
+    f = M a + h + Φ_qᵀ λ - τ         what the equations of motion leave (nv,)
+    Φ, Φ̇ = Φ_q v, Φ̈ = Φ_q a - γ      of the rows that are kept: loops, then prescribed motions
+    ż                                rates of the states of force elements
+
+as functions of q, v, a, z, λ and u, the numbers that inputs hold. Derivatives by q are taken along
+velocities: with q̇ = Q(q) v, a displacement δ (nv,) changes q by Q δ. Displaced from a motion
+that goes on with v0, δ itself changes with
+
+    δ̇ = δv + L δ,   Q L δ = ∂(Q v0)/∂q Q δ - ∂(Q δ)/∂q Q v0
+
+where L is zero but for joints whose velocities are no rates of coordinates (quaternions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels import Kernel, jacobian
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.acting import Acting
+from mbd_bridge.simulation.kernel import Forces, system_function
+from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, residuals
+from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.model_kernel import model_kernel
+
+OUTPUTS = ("f", "phi", "phi_rate", "phi_acceleration", "q_rate", "z_rate")
+BY = ("q", "v", "a", "z", "held")
+
+
+class By(NamedTuple):
+    """Derivatives of one value (n,) by displacements, v, a, z and what inputs hold: (n, ...)."""
+
+    q: Array
+    v: Array
+    a: Array
+    z: Array
+    u: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The equations at one state, and their derivatives.
+
+    Attributes
+    ----------
+    f : (nv,); phi, phi_rate, phi_acceleration : (m,); z_rate : (nz,)
+    f_by, phi_by, rate_by, acceleration_by, z_by : of these; f_by.a is M, rate_by.v is Φ_q, that of
+        velocity rows too
+    Q : (nq, nv)
+    L : (nv, nv)
+    """
+
+    f: Array
+    phi: Array
+    phi_rate: Array
+    phi_acceleration: Array
+    z_rate: Array
+    f_by: By
+    phi_by: By
+    rate_by: By
+    acceleration_by: By
+    z_by: By
+    Q: Array
+    L: Array
+
+
+class Terms:
+    """The equations of one trajectory of a system at one time, with derivatives.
+
+    Parameters
+    ----------
+    rows : independent rows of the loops
+
+    Attributes
+    ----------
+    positions : (m,) which of the rows that are kept constrain positions
+    """
+
+    def __init__(self, system: System, rows: tuple[int, ...], t: float = 0.0) -> None:
+        if system.sampled:
+            raise StateError(
+                "Python functions (mbd.Sampled) cannot be differentiated; give forces as numbers, "
+                "formulas or traceable functions"
+            )
+        self.system, self.rows, self.t = system, rows, t
+        self.trajectory = Trajectory(system)
+        prescribed = np.ones(len(system.prescribed), dtype=bool)
+        own = ~system.model.velocity_rows[list(rows)]
+        self.positions = np.concatenate([own, prescribed]).astype(bool)
+        self._kernel = _kernel(system, rows)
+
+    def __call__(self, q: Array, v: Array, a: Array, z: Array, lam: Array) -> Values:
+        """Return the values at a state, with accelerations and multipliers of the rows kept."""
+        nq, nv = len(q), len(v)
+        t, held, now, *p = self.trajectory.now(self.t, q, v, z)
+        t, ends = t[:1], np.cumsum([nq, nv, nv, len(z)])
+        whole = int(ends[-1]) + len(held)
+
+        def at(v: Array) -> tuple[Array, ...]:
+            return self._kernel(q, v, t, held, now, a, z, lam, *p)
+
+        found = at(v)
+        values, derived = found[: len(OUTPUTS)], found[len(OUTPUTS) :]
+        f, phi, rate, second, dq, dz = (
+            By(*np.split(x.reshape(len(y), whole), ends, axis=1))
+            for x, y in zip(derived, values, strict=True)
+        )
+        Q, L = dq.v, np.zeros((nv, nv))
+        if nq > nv:
+            turned = [at(e)[len(OUTPUTS) + 4][:, :nq] for e in np.eye(nv)]
+            carried = np.column_stack([change @ (Q @ v) for change in turned])
+            L = np.linalg.pinv(Q) @ (dq.q @ Q - carried)
+        f, phi, rate, second, dz = (one._replace(q=one.q @ Q) for one in (f, phi, rate, second, dz))
+        left, left_phi, left_rate, left_second, _, z_rate = values
+        return Values(
+            left, left_phi, left_rate, left_second, z_rate, f, phi, rate, second, dz, Q, L
+        )
+
+
+def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
+    held, _, instant = system.layout.sizes
+    model, prescribed = system.model, list(system.prescribed_velocities)
+    inputs = {"q": model.nq, "v": model.nv, "t": 1, "held": held, "now": instant}
+    inputs |= {"a": model.nv, "z": system.nz, "lam": len(rows) + len(prescribed)}
+
+    def of(own: Model, elements: Forces) -> Traceable:
+        def function(
+            q: Array, v: Array, t: Array, held: Array, now: Array, a: Array, z: Array, lam: Array
+        ) -> tuple[Array, ...]:
+            acts = Acting.at(system, own, held, now, elements)
+            motions = acts.stage().motions
+            forces = recursive_loads(own, q, v, a).forces
+            if system.torques or system.wrenches:
+                forces = forces - acts.forces(t[0], q, v, z)
+            phi, rate, _ = residuals(own, rows, q, v, motions, t[0])
+            second = np.zeros(0)
+            if rows:
+                found = constraints(own, state_vectors(own, q, v))
+                phi_q = found.phi_q[list(rows)]
+                second = phi_q @ a - found.gamma[list(rows)]
+                forces = forces + phi_q.T @ lam[: len(rows)]
+            if motions is not None:
+                forces = forces + np.eye(own.nv)[:, prescribed] @ lam[len(rows) :]
+                second = np.concatenate([second, a[prescribed] - motions.at(t[0])[2]])
+            dz = acts.rates(t[0], q, v, z) if system.nz else np.zeros(0)
+            return forces, phi, rate, second, coordinate_rates(own, q, v), dz
+
+        return function
+
+    parameters, identity = system.parameters, system.identity
+    traced = system_function(system, of)
+    if parameters is not None:
+        inputs["p"] = parameters.size
+    outputs = (*OUTPUTS, *(f"{name}_by" for name in OUTPUTS))
+    derived = jacobian(traced, inputs, BY)
+    what = None if identity is None else f"linear terms {rows} {identity}"
+    return model_kernel(model, "linear_terms", inputs, outputs, derived, what)

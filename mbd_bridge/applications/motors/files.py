@@ -1,0 +1,167 @@
+"""Actuators from and to ``NAME.actuators.yaml`` (`formats.actuators_sidecar` has an example)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from mbd_bridge.applications.motors.actuator import Actuator, Efficiency
+from mbd_bridge.applications.motors.friction import Friction
+from mbd_bridge.applications.motors.from_file import FromFile
+from mbd_bridge.applications.motors.motor_curve import MotorCurve, TorqueCurve
+from mbd_bridge.base.arguments import file_path
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.files.actuators_sidecar import (
+    CURVES,
+    EFFICIENCY_KEYS,
+    FRICTION_KEYS,
+    FRICTIONS,
+    NUMBERS,
+    ActuatorEntry,
+    read_actuators_file,
+)
+from mbd_bridge.files.forces_sidecar import table_points
+from mbd_bridge.files.whole_file import whole_file
+from mbd_bridge.files.yaml_reader import Node
+from mbd_bridge.files.yaml_writer import yaml_text
+from mbd_bridge.forces.base import model_in
+from mbd_bridge.model import Model
+
+
+@dataclass(frozen=True)
+class Actuators:
+    """Actuators of a machine as they are given, and what of its URDF completes them.
+
+    Attributes
+    ----------
+    entries : bound to the model
+    use : what of the URDF is used where an entry does not say it, and of joints without an entry
+    """
+
+    entries: tuple[Actuator, ...] = ()
+    use: FromFile = FromFile()  # noqa: RUF009 - it is frozen
+
+    @staticmethod
+    def of(machine: Any, given: Actuators | Iterable[Actuator] | None) -> Actuators:
+        """Return actuators bound to a machine."""
+        model = model_in(machine, "actuators")
+        use = given.use if isinstance(given, Actuators) else FromFile()
+        expected = "actuators: expected a list, actuators=[mbd.actuators.Actuator(...)]"
+        entries: tuple[Any, ...] = ()
+        try:
+            if isinstance(given, Actuator | str):
+                raise TypeError
+            entries = () if given is None else tuple(given)
+        except TypeError:  # also of arrays without a dimension
+            raise StateError(f"{expected}, got {given!r:.60}") from None
+        found: dict[str, Actuator] = {}
+        for one in entries:
+            if not isinstance(one, Actuator):
+                raise StateError(f"{expected}, got {one!r:.60} in it")
+            if one.joint in found:
+                raise StateError(f"actuators: {one.joint!r} has two; remove one of them")
+            found[one.joint] = one.bind(model)
+        return Actuators(tuple(found.values()), use)
+
+    def __iter__(self) -> Iterator[Actuator]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+def load_actuators(path: str | os.PathLike[str], machine: Any) -> Actuators:
+    """Return the actuators in a file, bound to a machine.
+
+    Parameters
+    ----------
+    path : ``NAME.actuators.yaml``
+    machine : a `Mechanism`, or its model
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or an entry does not fit the machine: file, line, element.
+    """
+    model = model_in(machine, "actuators.load")
+    file = read_actuators_file(file_path("path", path))
+    entries = tuple(_actuator(entry, model) for entry in file.entries)
+    return Actuators(entries, FromFile(**file.urdf))
+
+
+def save_actuators(path: str | os.PathLike[str], actuators: Actuators | Iterable[Actuator]) -> None:
+    """Write actuators to a file that `load_actuators` reads, numbers to the last digit."""
+    path = file_path("path", path)
+    use = actuators.use if isinstance(actuators, Actuators) else FromFile()
+    content = {
+        "units": "SI",
+        "actuators": [_plain(one) for one in actuators],
+        "urdf": asdict(use),
+    }
+    with whole_file(path) as out:
+        out.write(yaml_text(content))
+
+
+def _plain(one: Actuator) -> dict[str, Any]:
+    """Return what an entry of a file says of an actuator."""
+    if not isinstance(one, Actuator):
+        raise StateError(f"actuators: expected actuators, got {one!r:.60}")
+    said: dict[str, Any] = {"joint": one.joint}
+    values = {name: getattr(one, name, None) for name in (*NUMBERS, "efficiency", *FRICTIONS)}
+    values |= {name: getattr(one.curve, name) for name in (*CURVES, "max_speed")}
+    for name, value in values.items():
+        if isinstance(value, Efficiency):
+            value = {key: x for key, x in asdict(value).items() if x is not None}
+        elif isinstance(value, Friction):
+            value = asdict(value)
+        elif isinstance(value, TorqueCurve):
+            value = {"speed": list(value.speed), "torque": list(value.torque)}
+        if value is not None:
+            said[name] = value
+    return said
+
+
+def _actuator(entry: ActuatorEntry, model: Model) -> Actuator:
+    name = entry.joint.text()
+    one = _checked(Actuator(name), model, entry.joint, entry.node.name)
+    curve: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for key, node in entry.fields.items():
+        here = node.named(f"{entry.node.name}, {key}")
+        alone: dict[str, Any] = {key: _torque(here) if key in CURVES else _value(key, here)}
+        if key in CURVES or key == "max_speed":
+            curve |= alone
+            alone = {"curve": MotorCurve(**alone)}
+        else:
+            fields |= alone
+        _checked(Actuator(name, **alone), model, here, here.name)
+    return replace(one, **fields, curve=MotorCurve(**curve)).bind(model)
+
+
+def _checked(one: Actuator, model: Model, node: Node, name: str) -> Actuator:
+    with node.named(name).placed():
+        return one.bind(model)
+
+
+def _value(key: str, node: Node) -> Any:
+    if key in FRICTIONS:
+        return Friction(**_numbers(node, FRICTION_KEYS))
+    if key == "efficiency" and isinstance(node.value, dict):
+        numbers = _numbers(node, EFFICIENCY_KEYS)
+        if "motoring" not in numbers:
+            raise node.error("the key 'motoring' is missing; add it")
+        return Efficiency(**numbers)
+    return node.number()
+
+
+def _numbers(node: Node, keys: tuple[str, ...]) -> dict[str, float]:
+    return {key: one.named(f"{node.name}, {key}").number() for key, one in node.table(keys).items()}
+
+
+def _torque(node: Node) -> float | TorqueCurve:
+    if not isinstance(node.value, dict):
+        return node.number()
+    points = table_points(node, "torque", "speed", ())
+    return TorqueCurve(tuple(points.x.tolist()), tuple(points.y.tolist()))

@@ -1,0 +1,133 @@
+"""What a study found: the factors and outputs of all variants, as arrays and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.applications.studies.design import Design
+from mbd_bridge.applications.studies.endings import FINISHED, STATUS, Ending
+from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.extras import needed
+from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables import TableWriter
+from mbd_bridge.model.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult(Tabular, rows="mbd_bridge.applications.studies.rows"):
+    """Outputs of N variants.
+
+    Attributes
+    ----------
+    design : the factors and their values
+    outputs : by name, (N,); nan where a variant has none. "finished" says which came to their end,
+        "status" has the number of the ending of each
+    endings : in which ways variants ended, finished first, each with an example; () of a function
+    units : of factors and outputs by name, "" where it is not known
+    reused : variants that were not computed, since their part was there
+    """
+
+    design: Design
+    outputs: dict[str, Array]
+    endings: tuple[Ending, ...]
+    units: Mapping[str, str]
+    reused: int = 0
+
+    def __len__(self) -> int:
+        return len(self.design)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return the values (N,) of an output or a factor."""
+        if not isinstance(name, str) or name not in self:
+            raise StateError(unknown_name("output or factor", name, self))
+        return self.outputs[name] if name in self.outputs else self.design[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self.design.names, *self.outputs)))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """Factors, then outputs, (N,) each."""
+        return {**self.design.columns(), **self.outputs}
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many variants ended in which way, without the numbers in which sentences differ."""
+        if not self.endings:
+            return {}
+        times = np.bincount(self.outputs[STATUS].astype(int), minlength=len(self.endings))
+        pairs = zip(self.endings, times.tolist(), strict=True)
+        return {ending.kind: number for ending, number in pairs if number}
+
+    def trouble(self) -> list[str]:
+        """Return a sentence for each way in which variants did not finish, with an example."""
+        said = []
+        for ending in self.endings:
+            if ending.kind == FINISHED:
+                continue
+            factors = zip(self.design.names, self.design.values[ending.first], strict=True)
+            values = ", ".join(f"{name} = {value:g}" for name, value in factors)
+            number = self.statuses[ending.kind]
+            such = ", such as that" if number > 1 else ", that"
+            said.append(f"{number:,} of {len(self):,} variants{such} of {values}: {ending.example}")
+        return said
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write factors and outputs to .csv, .parquet, .npz or .h5, a row for each variant.
+
+        A variant that did not finish has nan, and the number of its "status"; the file's attributes
+        "status 1" and so on say what it means.
+        """
+        columns = [Column(name, self.units[name] or None) for name in self]
+        words = f"{self.design.kind}, {count(len(self), 'variant')}"
+        said = {f"{STATUS} {k}": one.example for k, one in enumerate(self.endings) if k}
+        with TableWriter(path, columns, {"study": words, **said}, gaps=True) as file:
+            file.append(np.stack(list(self.columns.values()), axis=1))
+
+    def sensitivity(self, output: str) -> dict[str, Any]:
+        """Return Sobol indices of an output, by factor: first order and total, with 95 % bounds.
+
+        The design is one of `saltelli`; SALib estimates the indices.
+
+        Returns
+        -------
+        dict with "names", "first", "first_bound", "total", "total_bound", (P,) each
+        """
+        if self.design.kind != "saltelli":
+            raise StateError(
+                f"Sobol indices need a design of mbd.studies.saltelli, this is a {self.design.kind}"
+            )
+        values = self[output]
+        bad = int(np.count_nonzero(~np.isfinite(values)))
+        if bad:
+            raise StateError(
+                f"{output!r} has no value in {bad} of {len(self)} variants ({ends(self)}): Sobol "
+                f"indices need all; choose ranges in which every variant comes to its end"
+            )
+        sobol = needed("SALib.analyze.sobol", "Sobol indices need SALib", "mbd_bridge[studies]")
+        names = list(self.design.names)
+        unit = {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
+        found = sobol.analyze(unit, values, calc_second_order=False, seed=0)
+        parts = {"first": "S1", "first_bound": "S1_conf", "total": "ST", "total_bound": "ST_conf"}
+        return {"names": tuple(names)} | {own: np.asarray(found[k]) for own, k in parts.items()}
+
+    def __repr__(self) -> str:
+        told = [f"{count(len(self), 'variant')} of {', '.join(self.design.names)}"]
+        told += [f"outputs {', '.join(self.outputs)}", ends(self)]
+        told += [f"{self.reused} read, not computed"] if self.reused else []
+        return f"StudyResult({'; '.join(one for one in told if one)})"
+
+
+def ends(found: StudyResult) -> str:
+    """Return how many motions ended in which way, the most frequent first."""
+    ordered = sorted(found.statuses.items(), key=lambda one: -one[1])
+    return ", ".join(f"{times:,} {status}" for status, times in ordered[:3])

@@ -1,0 +1,1 @@
+"""Errors, arguments, names, numbers and units as people read them, tables, plots."""

@@ -1,1 +1,0 @@
-"""Bridges to other engines: models, orders, signs and quaternions. Imported only when used."""

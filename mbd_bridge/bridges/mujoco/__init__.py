@@ -1,5 +1,0 @@
-"""The bridge to MuJoCo: its compiler reads MJCF."""
-
-from mbd_bridge.bridges.mujoco.read import read_mjcf
-
-__all__ = ["read_mjcf"]

@@ -1,0 +1,1 @@
+"""Other engines: pinocchio, pybullet, MuJoCo; and the comparison with them."""

@@ -1,0 +1,87 @@
+"""The bridge to pinocchio.
+
+- `from_pinocchio` makes our model of a ``pinocchio.Model``;
+- `to_pinocchio` makes a ``pinocchio.Model`` of ours;
+- `Twin` converts states and forces between the two;
+- `prepare`, `rnea`, `aba`, `crba`, `joint_forces` keep pinocchio's calls and run our kernels;
+- `computeFrameJacobian`, `centerOfMass`, `ccrba` and others do so for frames and the whole;
+- `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
+"""
+
+from mbd_bridge.base.extras import needed
+
+# before the modules that import it, so that the message is this one; hence
+# ruff: noqa: E402
+pinocchio = needed("pinocchio", "this needs pinocchio", "pin")
+
+from mbd_bridge.engines.pinocchio.adopt import from_pinocchio
+from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.engines.pinocchio.constraints import ConstrainedMotion
+from mbd_bridge.engines.pinocchio.drop_in import (
+    PreparedModel,
+    aba,
+    constraint_dynamics,
+    crba,
+    joint_forces,
+    nle,
+    nonLinearEffects,
+    prepare,
+    rnea,
+)
+from mbd_bridge.engines.pinocchio.drop_in_kinematics import (
+    ccrba,
+    centerOfMass,
+    computeCentroidalMap,
+    computeCentroidalMomentum,
+    computeFrameJacobian,
+    computeGeneralizedGravity,
+    computeJointJacobians,
+    computeKineticEnergy,
+    computeMechanicalEnergy,
+    computePotentialEnergy,
+    forwardKinematics,
+    framesForwardKinematics,
+    getFrameJacobian,
+    jacobianCenterOfMass,
+)
+from mbd_bridge.engines.pinocchio.twin import Twin
+
+__all__ = [
+    "ConstrainedMotion",
+    "PreparedModel",
+    "Twin",
+    "aba",
+    "ccrba",
+    "centerOfMass",
+    "computeCentroidalMap",
+    "computeCentroidalMomentum",
+    "computeFrameJacobian",
+    "computeGeneralizedGravity",
+    "computeJointJacobians",
+    "computeKineticEnergy",
+    "computeMechanicalEnergy",
+    "computePotentialEnergy",
+    "constraint_dynamics",
+    "crba",
+    "forwardKinematics",
+    "framesForwardKinematics",
+    "from_pinocchio",
+    "getFrameJacobian",
+    "jacobianCenterOfMass",
+    "joint_forces",
+    "nle",
+    "nonLinearEffects",
+    "prepare",
+    "rnea",
+    "to_pinocchio",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Refuse a name that is not here, with what to call in its place."""
+    if not name.startswith("_") and hasattr(pinocchio, name):
+        raise AttributeError(
+            f"{__name__} has no {name}: call pinocchio's own, pinocchio.{name}(...), with "
+            f"pinocchio's model. What is here: {', '.join(__all__)}"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,301 @@
+"""pinocchio's calls for frames, centre of mass, momentum and energy, run by our kernels.
+
+As in `drop_in`: q and v are pinocchio's, one state or (N, n) arrays of states, and so are the
+results. For one state the field of `data` that pinocchio's function fills is filled too. As in
+pinocchio, a base that stands on the ground does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.errors import ModelError, whole_number
+from mbd_bridge.engines.pinocchio.drop_in import PreparedModel, nle
+from mbd_bridge.equations.centroid import Centroid
+from mbd_bridge.equations.frames import Reference
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.model import Model, rebuilt
+from mbd_bridge.model.spatial import Array, Frame
+from mbd_bridge.motion.frames import NamedFrame, prepare_centroid, prepare_frames
+
+REFERENCES: dict[Any, Reference] = {
+    pin.ReferenceFrame.LOCAL: "local",
+    pin.ReferenceFrame.WORLD: "world",
+    pin.ReferenceFrame.LOCAL_WORLD_ALIGNED: "local_world_aligned",
+}
+
+
+def computeFrameJacobian(
+    model: PreparedModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    frame_id: int,
+    reference_frame: Any = pin.ReferenceFrame.LOCAL,
+) -> Array:
+    """Return the Jacobian (6, nv) or (N, 6, nv) of a frame, as ``pinocchio``'s function."""
+    number, reference = _number(model, frame_id), REFERENCES[reference_frame]
+    own = model.coordinates(q)
+    frame: NamedFrame | None = model.kept(f"frame {number}", lambda: _frame(model, number))
+    if frame is None:
+        return np.zeros((*own.shape[:-1], 6, model.twin.model.nv))
+    kernel: Kernel = model.kept(
+        f"frame {number} {reference}",
+        lambda: prepare_frames(model.twin.ours, [frame], reference),
+    )
+    J = kernel(own, np.zeros((*own.shape[:-1], model.twin.ours.nv)))[2]
+    return np.asarray(J[..., 0, :, :][..., model.order])
+
+
+def forwardKinematics(
+    model: PreparedModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+) -> Array:
+    """Return where the joints are, (njoints, 4, 4) or (N, njoints, 4, 4): ``data.oMi``.
+
+    For one state with v, and with a, ``data.v`` and ``data.a`` are filled, too, for
+    ``pinocchio.getFrameVelocity`` and others that read them.
+    """
+    x, R, jacobians, drift = _joints(model, q, v)
+    placed = _placed(x, R)
+    if data is None or placed.ndim > 3:
+        return placed
+    for number, matrix in enumerate(placed):
+        data.oMi[number] = pin.SE3(matrix)
+    for field, given in (("v", v), ("a", a)):
+        if given is None:
+            continue
+        about_origin = jacobians @ model.rates(given) + (drift if field == "a" else 0.0)
+        for number, twist in enumerate(about_origin):
+            getattr(data, field)[number] = data.oMi[number].actInv(pin.Motion(twist))
+    return placed
+
+
+def framesForwardKinematics(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return where the frames are, (nframes, 4, 4) or (N, nframes, 4, 4): ``data.oMf``.
+
+    ``data.oMi`` is filled, too.
+    """
+    frames = model.twin.model.frames
+    carriers = [frame.parentJoint for frame in frames]
+    own = np.array([frame.placement.homogeneous for frame in frames])
+    placed = np.asarray(forwardKinematics(model, data, q)[..., carriers, :, :] @ own)
+    if data is not None and placed.ndim == 3:
+        for number, matrix in enumerate(placed):
+            data.oMf[number] = pin.SE3(matrix)
+    return placed
+
+
+def computeJointJacobians(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return each joint's own columns (6, nv) or (N, 6, nv), at the world's origin: ``data.J``.
+
+    ``data.oMi`` is filled, too, so that `getFrameJacobian` can go on.
+    """
+    x, R, jacobians, _ = _joints(model, q)
+    jacobians = jacobians[..., model.order]
+    found = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
+    pinned = model.twin.model
+    for number in range(1, pinned.njoints):
+        own = slice(pinned.idx_vs[number], pinned.idx_vs[number] + pinned.nvs[number])
+        found[..., own] = jacobians[..., number, :, own]
+    if data is not None and found.ndim == 2:
+        data.J = found
+        for number, matrix in enumerate(_placed(x, R)):
+            data.oMi[number] = pin.SE3(matrix)
+    return found
+
+
+def getFrameJacobian(
+    model: PreparedModel,
+    data: pin.Data,
+    frame_id: int,
+    reference_frame: Any = pin.ReferenceFrame.LOCAL,
+) -> Array:
+    """Return the Jacobian (6, nv) of a frame from what `computeJointJacobians` left in `data`."""
+    number = _number(model, frame_id)
+    return np.asarray(pin.getFrameJacobian(model.twin.model, data, number, reference_frame))
+
+
+def centerOfMass(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike | None = None
+) -> Array:
+    """Return the centre of mass (3,) or (N, 3); for one state with v also ``data.vcom[0]``."""
+    found = _centroid(model, q)
+    if data is not None and found.position.ndim == 1:
+        data.com[0] = found.position
+        if v is not None:
+            data.vcom[0] = found.jacobian @ model.rates(v)
+    return found.position
+
+
+def jacobianCenterOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return the Jacobian (3, nv) or (N, 3, nv) of the centre of mass: ``data.Jcom``."""
+    found = _centroid(model, q)
+    J = np.asarray(found.jacobian[..., model.order])
+    if data is not None and J.ndim == 2:
+        data.Jcom, data.com[0] = J, found.position
+    return J
+
+
+def ccrba(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike | None = None
+) -> Array:
+    """Return the matrix (6, nv) or (N, 6, nv) of the momentum about the centre of mass.
+
+    For one state ``data.Ag`` and ``data.com[0]`` are filled, with v also ``data.hg``.
+    """
+    found = _centroid(model, q, v)
+    A = np.asarray(found.momentum_matrix[..., model.order])
+    if data is not None and A.ndim == 2:
+        data.Ag, data.com[0] = A, found.position
+        if v is not None:
+            data.hg = pin.Force(found.momentum)
+    return A
+
+
+computeCentroidalMap = ccrba  # noqa: N816 - pinocchio's name
+"""It takes no velocity in pinocchio."""
+
+
+def computeCentroidalMomentum(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
+) -> Any:
+    """Return the momentum about the centre of mass: a ``pinocchio.Force``, or (N, 6)."""
+    found = _centroid(model, q, v)
+    h = found.momentum
+    if h.ndim > 1:
+        return h
+    if data is not None:
+        data.hg, data.com[0] = pin.Force(h), found.position
+    return pin.Force(h)
+
+
+def computeKineticEnergy(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
+) -> Any:
+    """Return the kinetic energy, J: a number, or (N,)."""
+    return _energy(data, "kinetic_energy", _centroid(model, q, v).energy[..., 0])
+
+
+def computePotentialEnergy(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Any:
+    """Return the potential energy, J, zero at the world's origin: a number, or (N,)."""
+    return _energy(data, "potential_energy", _centroid(model, q).energy[..., 1])
+
+
+def computeMechanicalEnergy(
+    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
+) -> Any:
+    """Return kinetic and potential energy together, J: a number, or (N,).
+
+    For one state both are filled, too.
+    """
+    energy = _centroid(model, q, v).energy
+    _energy(data, "kinetic_energy", energy[..., 0])
+    _energy(data, "potential_energy", energy[..., 1])
+    return _energy(data, "mechanical_energy", energy.sum(axis=-1))
+
+
+def computeGeneralizedGravity(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return the torques (nv,) or (N, nv) that hold the mechanism at rest."""
+    g = nle(model, None, q, np.zeros((*np.shape(q)[:-1], model.twin.model.nv)))
+    if data is not None and g.ndim == 1:
+        data.g = g
+    return g
+
+
+def _energy(data: pin.Data | None, field: str, value: Array) -> Any:
+    if value.ndim:
+        return value
+    if data is not None:
+        setattr(data, field, float(value))
+    return float(value)
+
+
+def _number(model: PreparedModel, frame_id: int) -> int:
+    number, count = whole_number("frame_id", frame_id, least=0), model.twin.model.nframes
+    if number >= count:
+        raise ModelError(f"frame_id: the model has {count} frames, there is no number {number}")
+    return number
+
+
+def _joints(
+    model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """Return positions, rotations, Jacobians and drifts ("world") of pinocchio's joints, the
+    universe's with them.
+    """
+    moving: list[NamedFrame | None] = model.kept(
+        "moving",
+        lambda: [
+            _named(model, number, Frame.identity()) for number in range(model.twin.model.njoints)
+        ],
+    )
+    kernel: Kernel = model.kept(
+        "joints",
+        lambda: prepare_frames(model.twin.ours, [one for one in moving if one], "world"),
+    )
+    own = model.coordinates(q)
+    rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
+    found = kernel(own, rates)
+    still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv)), np.zeros(6)
+    lead = own.ndim - 1
+    rows = np.cumsum([one is not None for one in moving])
+    rows[[one is None for one in moving]] = 0  # row 0 is what stands still
+    x, R, J, drift = (
+        np.concatenate(
+            [np.broadcast_to(rest, (*own.shape[:-1], 1, *rest.shape)), part], axis=lead
+        ).take(rows, axis=lead)
+        for part, rest in zip(found, still, strict=True)
+    )
+    return x, R, J, drift
+
+
+def _placed(x: Array, R: Array) -> Array:
+    """Return homogeneous matrices (..., 4, 4)."""
+    out = np.zeros((*x.shape[:-1], 4, 4))
+    out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = R, x, 1.0
+    return out
+
+
+def _frame(model: PreparedModel, number: int) -> NamedFrame | None:
+    """Return pinocchio's frame of a number; None of one that stands still."""
+    theirs = model.twin.model.frames[number]
+    place = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
+    return _named(model, theirs.parentJoint, place)
+
+
+def _named(model: PreparedModel, joint: int, place: Frame) -> NamedFrame | None:
+    """Return a frame on one of pinocchio's joints, where our body has it; None on the universe."""
+    at = [one for one in model.twin.places if one.joint == joint]
+    if not at:
+        return None
+    own = model.twin.ours.joints[at[-1].body.joint]
+    turned = Frame(at[-1].turn, np.zeros(3))
+    return NamedFrame(model.twin.model.names[joint], own.body, own.frame @ turned @ place)
+
+
+def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
+    kernel: Kernel = model.kept(
+        "centroid", lambda: prepare_centroid(_with_weightless_base(model.twin.ours))
+    )
+    own = model.coordinates(q)
+    rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
+    return Centroid(*(np.asarray(part) for part in kernel(own, rates)))
+
+
+def _with_weightless_base(model: Model) -> Model:
+    if model.floating:
+        return model
+    still = {link.name for link in model.links if link.body == 0}  # welded to it, too
+    links = tuple(
+        replace(link, inertia=None) if link.name in still else link
+        for link in model.description.links
+    )
+    return rebuilt(model, replace(model.description, links=links))

@@ -1,0 +1,192 @@
+"""One mechanism as two models: states and forces in our order and in pinocchio's.
+
+pinocchio orders joints its own way, writes a continuous joint as (cos, sin), a planar joint as
+(x, y, cos, sin) with velocities in the child's axes, and keeps joints that ``<mimic>`` another
+as independent coordinates unless its reader is told ``mimic=True``. With
+pinocchio's velocities v' = G(q) v, its forces τ' give ours:
+
+    τ = Gᵀ τ',   M = Gᵀ M' G
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.model import Body, Model
+from mbd_bridge.model.spatial import Array
+
+
+@dataclass(frozen=True)
+class TwinPlace:
+    """Where a body is in pinocchio's vectors.
+
+    Attributes
+    ----------
+    body, name : the body and the joint that moves it
+    q, v : its own coordinates and velocities in pinocchio's vectors
+        (empty if pinocchio has it follow another joint, too)
+    joint : number of pinocchio's joint
+    turn : rotation from pinocchio's joint frame to the child link's frame
+    """
+
+    body: Body
+    name: str
+    q: slice
+    v: slice
+    joint: int
+    turn: Array = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def follows(self) -> bool:
+        """Whether pinocchio has no coordinate for it: it mimics there as here."""
+        return bool(self.v.start == self.v.stop)
+
+
+class Twin:
+    """A model of ours and a model of pinocchio's of the same mechanism.
+
+    Attributes
+    ----------
+    ours, model, data : the two models and pinocchio's data
+    places : for each moving body of ours, where it is in pinocchio's vectors
+    """
+
+    def __init__(self, ours: Model, model: pin.Model, places: tuple[TwinPlace, ...]) -> None:
+        self.ours, self.model, self.places = ours, model, places
+        self._own = tuple(at for at in places if not at.follows)
+        self.data = model.createData()
+
+    @staticmethod
+    def by_name(ours: Model, model: pin.Model) -> Twin:
+        """Match two readings of one file: joints with the same names are the same."""
+        places = []
+        for body in ours.bodies:
+            joint = ours.joints[body.joint]
+            if not joint.moving:
+                continue
+            if not model.existJointName(joint.name):
+                raise ModelError(f"pinocchio's model has no joint {joint.name!r}")
+            index = model.getJointId(joint.name)
+            places.append(place(body, joint.name, model, index))
+        if sum(p.v.stop - p.v.start for p in places) != model.nv:
+            raise ModelError("pinocchio's model has joints that ours has not")
+        model.armature = armature(places, model.nv)
+        return Twin(ours, model, tuple(places))
+
+    def q(self, q: ArrayLike) -> Array:
+        """Return our coordinates (nq,) or (N, nq) in pinocchio's order and form."""
+        q = np.asarray(q, dtype=np.float64)
+        out = np.zeros((*q.shape[:-1], self.model.nq))
+        for at in self._own:
+            own = at.body.ratio * q[..., at.body.q] + at.body.offset
+            size = at.q.stop - at.q.start
+            if own.shape[-1] == size:
+                out[..., at.q] = own
+            else:  # the last coordinate is an angle that pinocchio writes as (cos, sin)
+                angle = own[..., -1:]
+                pair = [own[..., :-1], np.cos(angle), np.sin(angle)]
+                out[..., at.q] = np.concatenate(pair, axis=-1)
+        return out
+
+    def q_back(self, q: ArrayLike) -> Array:
+        """Return pinocchio's coordinates in our order and form."""
+        q = np.asarray(q, dtype=np.float64)
+        out = np.zeros((*q.shape[:-1], self.ours.nq))
+        for at in self._own:
+            if at.body.coupled:
+                continue
+            own = q[..., at.q]
+            size = at.body.type.nq
+            if own.shape[-1] != size:
+                angle = np.arctan2(own[..., -1:], own[..., -2:-1])
+                own = np.concatenate([own[..., :-2], angle], axis=-1)
+            out[..., at.body.q] = own
+        return out
+
+    def v(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return our velocities at q in pinocchio's order and axes."""
+        return self._rates(np.asarray(q, float), np.asarray(v, float), None)
+
+    def a(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return our accelerations at q, v in pinocchio's order and axes."""
+        return self._rates(np.asarray(q, float), np.asarray(a, float), np.asarray(v, float))
+
+    def _rates(self, q: Array, rate: Array, v: Array | None) -> Array:
+        out = np.zeros((*rate.shape[:-1], self.model.nv))
+        for at in self._own:
+            own = at.body.ratio * rate[..., at.body.v]
+            if at.body.type.name == "planar":
+                own = _into_child(q[..., at.body.q][..., 2], own)
+                if v is not None:  # d/dt of components along turning axes
+                    w = v[..., at.body.v]
+                    local = _into_child(q[..., at.body.q][..., 2], w)
+                    own[..., 0] += w[..., 2] * local[..., 1]
+                    own[..., 1] -= w[..., 2] * local[..., 0]
+            out[..., at.v] = own
+        return out
+
+    def G(self, q: Array) -> Array:
+        """Return G (nv', nv) at one q: pinocchio's velocities are G times ours."""
+        out = np.zeros((self.model.nv, self.ours.nv))
+        for at in self._own:
+            block = at.body.ratio * np.eye(at.body.type.nv)
+            if at.body.type.name == "planar":
+                block = _into_child(q[at.body.q][2], np.eye(3)).T
+            out[at.v, at.body.v] = block
+        return out
+
+    def load(self, at: TwinPlace) -> Array:
+        """Return the (6,) load of a joint from ``data.f``, in the child link's frame."""
+        wrench = self.data.f[at.joint]
+        return np.concatenate([at.turn @ wrench.linear, at.turn @ wrench.angular])
+
+    def order(self) -> Array | None:
+        """Return k with v' = v[k], where no joint needs more than a place; else None."""
+        order = np.full(self.model.nv, -1)
+        for at in self._own:
+            if at.body.coupled or at.body.type.name == "planar":
+                return None
+            order[at.v] = np.arange(at.body.v.start, at.body.v.stop)
+        return order
+
+
+def armature(places: Sequence[TwinPlace], nv: int) -> Array:
+    """Return the inertia of rotors along each of pinocchio's velocities (nv,)."""
+    found = np.zeros(nv)
+    for at in places:
+        found[at.v] = at.body.rotor
+    return found
+
+
+def place(body: Body, name: str, model: Any, index: int) -> TwinPlace:
+    """Return the place of a body that pinocchio's joint `index` moves."""
+    q, v = model.idx_qs[index], model.idx_vs[index]
+    found = TwinPlace(
+        body,
+        name,
+        slice(q, q + model.nqs[index]),
+        slice(v, v + model.nvs[index]),
+        index,
+    )
+    if not found.follows and model.nvs[index] != body.type.nv:
+        raise ModelError(
+            f"joint {name!r} is {body.type.name} with {body.type.nv} degrees of freedom here, but "
+            f"{model.joints[index].shortname()} with {model.nvs[index]} in pinocchio"
+        )
+    return found
+
+
+def _into_child(angle: Array, vectors: Array) -> Array:
+    """Return (x, y, turn) vectors (..., 3) of the plane along axes turned by `angle`."""
+    out = np.array(vectors, dtype=np.float64)
+    c, s = np.cos(angle), np.sin(angle)
+    out[..., 0] = c * vectors[..., 0] + s * vectors[..., 1]
+    out[..., 1] = c * vectors[..., 1] - s * vectors[..., 0]
+    return out

@@ -1,0 +1,66 @@
+"""Which format a file has, by what stands in it: its name decides for xacro only."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.xml_reader import MAX_BYTES, decode, read_bytes
+
+Format = Literal["URDF", "xacro", "MJCF", "SDF"]
+"""What `mbd.load` reads."""
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+ROOTS: dict[str, Format] = {
+    "robot": "URDF",
+    "mujoco": "MJCF",
+    "mujocoinclude": "MJCF",
+    "sdf": "SDF",
+    "gazebo": "SDF",
+}
+"""The outermost elements, and what they tell."""
+
+BEFORE = {"<!--": "-->", "<?": "?>"}
+"""What may stand before the outermost element, and what ends it."""
+
+TAG = re.compile(r"<([A-Za-z_][\w:.\-]*)")
+
+
+def format_of(path: str, max_bytes: int = MAX_BYTES) -> Format:
+    """Return the format of a file; what is not known is left to the reader of URDF to refuse.
+
+    A xacro file is a program, so its name has to say that it is to be run.
+    """
+    text = decode(read_bytes(path, max_bytes), path)
+    root = _root(text)
+    found = ROOTS.get(root, "URDF")
+    if found == "URDF" and path.endswith(".xacro"):
+        return "xacro"
+    if root == "mujocoinclude":
+        raise FileError(
+            "this is a part of an MJCF model, to be included by another file; load that one", path
+        )
+    return found
+
+
+def _root(text: str) -> str:
+    """Return the name of the outermost element, "" if none is found.
+
+    Step by step: one regular expression for all takes exponential time on texts made to hurt it.
+    """
+    place = 0
+    while True:
+        while place < len(text) and (text[place].isspace() or text[place] == "\ufeff"):
+            place += 1
+        for opening, closing in BEFORE.items():
+            if text.startswith(opening, place):
+                end = text.find(closing, place + len(opening))
+                if end < 0:
+                    return ""
+                place = end + len(closing)
+                break
+        else:
+            tag = TAG.match(text, place)
+            return tag.group(1) if tag else ""

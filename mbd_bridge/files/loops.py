@@ -1,0 +1,295 @@
+"""Loop joints in the URDF itself: Isaac Sim's ``<loop_joint>`` and urdfdom's ``<constraint>``.
+
+A ``mask`` says with six of 0 or 1 what it forbids, and ``<coupling>`` is a pair of gears, a rack, a
+belt: q(joint) = ratio * q(follows) + offset, or a differential, with several that it follows.
+
+::
+
+    <loop_joint name="pin" type="revolute">            Isaac Sim; <axis> is our addition
+      <link1 link="coupler" xyz="0 0 1" rpy="0 0 0"/>
+      <link2 link="base" xyz="1 0 1" rpy="0 0 0"/>
+      <axis xyz="0 1 0"/>
+    </loop_joint>
+
+    <constraint name="pin" type="revolute">            urdfdom pull request 264
+      <parent link="coupler"/> <parent_origin xyz="0 0 1"/> <parent_axis xyz="0 1 0"/>
+      <child link="base"/>     <child_origin xyz="1 0 1"/>  <child_axis xyz="0 1 0"/>
+    </constraint>
+
+    <loop_joint name="slot" type="mask" rows="0 1 1 0 0 0">    held: y and z of link1's frame
+      <link1 link="slider"/> <link2 link="pin" xyz="0 0 0.1"/>
+    </loop_joint>
+    <loop_joint name="contact" type="rolling" radius="0.3">    a wheel with a knife edge: link2
+      <link1 link="ground"/>        on the plane through link1's frame with the normal <axis>
+      <link2 link="wheel"/>         its frame at the wheel's centre, <axis2> the wheel's axis
+      <axis xyz="0 0 1"/> <axis2 xyz="0 1 0"/>
+    </loop_joint>
+    <coupling name="mesh" joint="wheel" follows="pinion" ratio="-0.5" offset="0"/>
+    <coupling name="differential" joint="cage">
+      <follows joint="left" ratio="0.5"/> <follows joint="right" ratio="0.5"/>
+    </coupling>
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd_bridge.files.document import Document, parse_numbers, unknown
+from mbd_bridge.files.joints import DEFAULT_AXIS
+from mbd_bridge.files.xml_reader import Element, line_of
+from mbd_bridge.model.axes import parallel, perpendicular
+from mbd_bridge.model.description import Coupling, Loop, LoopEnd, Vector3
+from mbd_bridge.model.spatial import Array, Frame, skew
+
+LOOP_TYPES = (
+    "distance",
+    "planar",
+    "spherical",
+    "cylindrical",
+    "universal",
+    "revolute",
+    "translational",
+    "fixed",
+    "mask",
+    "rolling",
+)
+
+ALIASES = {"continuous": "revolute", "prismatic": "translational"}
+"""URDF's names for two of the types."""
+
+TYPES_WITH_AXIS = frozenset(
+    {"planar", "cylindrical", "universal", "revolute", "translational", "rolling"}
+)
+
+
+def read_loops(document: Document, robot: Element) -> list[Loop]:
+    """Return the loops that the URDF's own elements say."""
+    loops = [_read_loop_joint(document, e) for e in robot.findall("loop_joint")]
+    loops += [_read_constraint(document, e) for e in robot.findall("constraint")]
+    return sorted(loops, key=lambda loop: loop.line or 0)
+
+
+def read_couplings(document: Document, robot: Element) -> list[Coupling]:
+    """Return the gears that the URDF's own elements say."""
+    own = (element for element in robot.findall("coupling") if element.find("predecessor") is None)
+    return [_read_coupling(document, element) for element in own]
+
+
+def _read_coupling(document: Document, element: Element) -> Coupling:
+    offset = document.optional_number(element, "offset")
+    leaders = element.findall("follows")
+    if leaders and element.get("follows") is not None:
+        raise document.error(element, "'follows' is an attribute and an element; leave one out")
+    if leaders:
+        follows = tuple(_leader(document, one, "joint") for one in leaders)
+    else:
+        follows = (_leader(document, element, "follows"),)
+    return Coupling(
+        document.attribute(element, "name"),
+        document.attribute(element, "joint"),
+        follows,
+        0.0 if offset is None else offset,
+        line_of(element),
+        document.file,
+    )
+
+
+def _leader(document: Document, element: Element, attribute: str) -> tuple[str, float]:
+    """Return the name of a coordinate that is followed, and the ratio."""
+    ratio = document.number(element, "ratio")
+    try:
+        check_ratio(ratio)
+    except ValueError as error:
+        raise document.error(element, f"ratio: {error}") from None
+    return document.attribute(element, attribute), ratio
+
+
+def check_ratio(ratio: float) -> None:
+    """Refuse gears that turn nothing (ValueError)."""
+    if ratio == 0.0:
+        raise ValueError(
+            "expected a number other than 0, in joint = ratio * follows + offset; to hold "
+            "a joint still make it fixed, or let it follow none: {} in the sidecar"
+        )
+
+
+def mask_of(numbers: tuple[float, ...]) -> tuple[int, ...]:
+    """Return what a mask forbids; ValueError with advice if these are not six of 0 or 1."""
+    if len(numbers) != 6 or not set(numbers) <= {0.0, 1.0} or not any(numbers):
+        shown = " ".join(f"{number:g}" for number in numbers)
+        raise ValueError(
+            f"a mask has six of 0 or 1 with some 1, where 1 forbids a displacement along x, "
+            f"y, z, then a turn about x, y, z of the predecessor's frame, such as 1 1 1 0 0 1; got "
+            f"{shown}"
+        )
+    return tuple(int(number) for number in numbers)
+
+
+def loop_type(name: str) -> str:
+    """Return the type that a file's name means; ValueError with the list if there is none."""
+    kind = ALIASES.get(name, name)
+    if kind not in LOOP_TYPES:
+        raise ValueError(unknown("loop type", name, (*LOOP_TYPES, *ALIASES)))
+    return kind
+
+
+def _type(document: Document, element: Element) -> str:
+    try:
+        return loop_type(document.attribute(element, "type"))
+    except ValueError as error:
+        raise document.error(element, str(error)) from None
+
+
+def _axis(document: Document, element: Element, tag: str, default: Vector3) -> Vector3:
+    child = document.child(element, tag)
+    return default if child is None else document.direction(child, "xyz", default)
+
+
+def _length(document: Document, element: Element, kind: str) -> float | None:
+    """Return the length of a distance joint, m, or None if it is that of the reference position."""
+    length = document.optional_number(element, "length") if kind == "distance" else None
+    if length is not None and length <= 0.0:
+        raise document.error(
+            element,
+            f"a distance joint needs a length above 0 m, got {length:g}; "
+            "a length of 0 is a spherical joint",
+        )
+    return length
+
+
+def check_radius(radius: float) -> float:
+    """Return the radius of a rolling wheel, m; ValueError if it is none."""
+    if not radius > 0.0:
+        raise ValueError(f"expected the radius of a wheel, above 0 m; got {radius:g}")
+    return radius
+
+
+def _radius(document: Document, element: Element, kind: str) -> float | None:
+    """Return the radius of a rolling wheel, m, None for other types."""
+    if kind != "rolling":
+        if element.get("radius") is not None:
+            message = f"a radius is for rolling loops, this one is {kind}; remove it"
+            raise document.error(element, message)
+        return None
+    try:
+        return check_radius(document.number(element, "radius"))
+    except ValueError as error:
+        raise document.error(element, f"radius: {error}") from None
+
+
+def _mask(document: Document, element: Element, kind: str) -> tuple[int, ...] | None:
+    """Return the rows of a mask, None for other types."""
+    if kind != "mask":
+        if element.get("rows") is not None:
+            raise document.error(element, f"rows are for masks, a {kind} loop has its own; remove")
+        return None
+    text = document.attribute(element, "rows")
+    try:
+        return mask_of(parse_numbers(text, 6))
+    except ValueError as error:
+        raise document.error(element, f"rows: {error}") from None
+
+
+def _read_loop_joint(document: Document, element: Element) -> Loop:
+    kind = _type(document, element)
+    ends = []
+    for tag in ("link1", "link2"):
+        side = document.needed_child(element, tag, f'<{tag} link="..." xyz="..." rpy="..."/>')
+        ends.append(LoopEnd(document.attribute(side, "link"), document.frame(side)))
+    axis, axis2 = DEFAULT_AXIS, None
+    if kind in TYPES_WITH_AXIS:
+        axis = _axis(document, element, "axis", DEFAULT_AXIS)
+    if kind == "universal":
+        axis2 = _second_axis(document, element, "axis2", axis)
+    if kind == "rolling":
+        axis2 = _wheel_axis(document, element)
+    return Loop(
+        name=document.attribute(element, "name"),
+        type=kind,
+        predecessor=ends[0],
+        successor=ends[1],
+        axis=axis,
+        axis2=axis2,
+        length=_length(document, element, kind),
+        rows=_mask(document, element, kind),
+        line=line_of(element),
+        source=document.file,
+        radius=_radius(document, element, kind),
+    )
+
+
+def _wheel_axis(document: Document, element: Element) -> Vector3:
+    """Return the axis of a rolling wheel, in link2's frame."""
+    child = document.needed_child(element, "axis2", '<axis2 xyz="0 1 0"/>')
+    return document.direction(child, "xyz")
+
+
+def _read_constraint(document: Document, element: Element) -> Loop:
+    """Return the loop of a ``<constraint>``.
+
+    Its axes are given in two frames that need not agree; ours have one axis with the same
+    coordinates in both. So the child's frame is turned by the smallest rotation that takes
+    parent_axis to child_axis.
+    """
+    kind = _type(document, element)
+    parent = document.needed_child(element, "parent", '<parent link="..."/>')
+    child = document.needed_child(element, "child", '<child link="..."/>')
+    if kind == "rolling":
+        raise document.error(element, "a rolling wheel is written as a <loop_joint>")
+    frame = document.origin(element, "child_origin")
+    axis, axis2 = DEFAULT_AXIS, None
+    if kind in TYPES_WITH_AXIS:
+        axis = _axis(document, element, "parent_axis", DEFAULT_AXIS)
+    if kind == "universal":
+        axis2 = _second_axis(document, element, "child_axis", axis)
+        if axis2 is not None and not perpendicular(axis, axis2):
+            raise document.error(
+                element,
+                f"the axes {axis} and {axis2} are not perpendicular, and their frames need not "
+                "agree, so the angle of the cross is not told; write it as a <loop_joint>",
+            )
+    elif kind in TYPES_WITH_AXIS:
+        on_child = _axis(document, element, "child_axis", axis)
+        if on_child != axis:
+            turn = rotation_between(np.array(axis), np.array(on_child))
+            frame = frame @ Frame(turn, np.zeros(3))
+    return Loop(
+        name=document.attribute(element, "name"),
+        type=kind,
+        predecessor=LoopEnd(
+            document.attribute(parent, "link"), document.origin(element, "parent_origin")
+        ),
+        successor=LoopEnd(document.attribute(child, "link"), frame),
+        axis=axis,
+        axis2=axis2,
+        length=_length(document, element, kind),
+        rows=_mask(document, element, kind),
+        line=line_of(element),
+        source=document.file,
+    )
+
+
+def _second_axis(document: Document, element: Element, tag: str, axis: Vector3) -> Vector3 | None:
+    """Return the second axis of a universal joint, or None where the file gives none."""
+    child = document.child(element, tag)
+    if child is None:
+        return None
+    axis2 = document.direction(child, "xyz")
+    if parallel(axis, axis2):
+        message = f"the axes {axis} and {axis2} are parallel; write two directions"
+        raise document.error(element, message)
+    return axis2
+
+
+def rotation_between(a: Array, b: Array) -> Array:
+    """Return the smallest rotation that takes unit vector a to unit vector b.
+
+    R = 1 + ṽ + ṽ² / (1 + a·b), v = a × b; for opposite vectors half a turn about a normal of a.
+    """
+    cosine = float(a @ b)
+    if cosine < -1.0 + 1e-12:  # half a turn: 1 + a·b has no digits left
+        normal = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
+        normal /= np.linalg.norm(normal)
+        return 2.0 * np.outer(normal, normal) - np.eye(3)
+    v = skew(np.cross(a, b))
+    return np.eye(3) + v + v @ v / (1.0 + cosine)

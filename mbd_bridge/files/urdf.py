@@ -1,0 +1,455 @@
+"""URDF to a description.
+
+Everything that urdfdom and pinocchio accept in real files is read, and what pybullet adds to it.
+What is odd but has one meaning is read as it stands and reported by one `MbdWarning` a kind;
+what has no meaning is a `FileError` with file, line, element and advice.
+
+``<visual>`` and ``<collision>``: shapes for pictures; faulty ones are left out and noted.
+
+What a URDF says of the gears between motors and joints: ROS 1, PR2, ros2_control, Drake.
+
+::
+
+    <transmission name="t1">                              ROS 1; at the joint or the actuator
+      <type>transmission_interface/SimpleTransmission</type>
+      <joint name="elbow"/>
+      <actuator name="elbow_motor">
+        <mechanicalReduction>100</mechanicalReduction>
+        <drake:rotor_inertia value="1e-5"/>               Drake; drake:gear_ratio value="100", too
+      </actuator>
+    </transmission>
+
+    <ros2_control name="arm" type="system">               ROS 2
+      <transmission name="t1">
+        <plugin>transmission_interface/SimpleTransmission</plugin>
+        <actuator name="elbow_motor" role="actuator1"/>
+        <joint name="elbow" role="joint1">
+          <mechanical_reduction>100</mechanical_reduction>
+        </joint>
+      </transmission>
+    </ros2_control>
+
+PR2's reduction stands in the transmission itself. A transmission that couples several joints or
+motors (differentials) is kept with the reason why nothing is read of it. Nothing here is refused:
+files carry such elements for other programs, and who asks for actuators is told of what is odd.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.checks import check_couplings, check_loops, check_mimics, check_tree
+from mbd_bridge.files.document import (
+    NO_MESH,
+    REFUSED_MESH,
+    Document,
+    parse_number,
+    parse_numbers,
+    quote,
+)
+from mbd_bridge.files.inertial import read_inertial
+from mbd_bridge.files.joints import read_joint
+from mbd_bridge.files.kinds import Format, format_of
+from mbd_bridge.files.loop_dialects import told_by_others, urdf_plus
+from mbd_bridge.files.loops import read_couplings, read_loops
+from mbd_bridge.files.meshes import MeshFinder
+from mbd_bridge.files.sidecar import Sidecar, actuated_names, existing_sidecar, read_sidecar
+from mbd_bridge.files.xacro import expand_xacro
+from mbd_bridge.files.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
+from mbd_bridge.model.description import Description, Geometry, Joint, Link, Transmission, Vector3
+
+SIZES = {
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+}
+"""Shapes made of single numbers, and the attributes that hold them."""
+
+UNIT_SCALE: Vector3 = (1.0, 1.0, 1.0)
+
+
+def read_shapes(
+    document: Document, link: Element, tag: str, meshes: MeshFinder
+) -> tuple[Geometry, ...]:
+    """Return the shapes of one link's ``<visual>`` or ``<collision>`` elements."""
+    shapes = []
+    for element in link.findall(tag):
+        try:
+            shape = _read_shape(document, element, meshes)
+            material = _material(element)
+            if material is not None:
+                texture = _texture(document, material, meshes)
+                shape = replace(shape, colour=_colour(material), texture=texture)
+            shapes.append(shape)
+        except FileError as error:
+            place = f"line {error.line} {error.element} ({error.message})"
+            document.remark("a shape is left out (the dynamics do not need it)", place)
+    return tuple(shapes)
+
+
+def _read_shape(document: Document, element: Element, meshes: MeshFinder) -> Geometry:
+    geometry = document.child(element, "geometry")
+    if geometry is None:
+        raise document.error(element, "expected a <geometry>")
+    shape = next((kid for kid in geometry if kid.tag != "material"), None)
+    if shape is None:
+        raise document.error(geometry, "expected a shape, such as <box>, <sphere> or <mesh>")
+    kind = str(shape.tag)
+    origin = document.origin(element)
+    if kind == "mesh":
+        uri = document.attribute(shape, "filename")
+        path = meshes.find(uri)
+        if path is None:
+            document.remark(REFUSED_MESH if meshes.refusal(uri) else NO_MESH, uri)
+        return Geometry("mesh", origin, (), uri, path, _scale(document, shape))
+    if kind == "box":
+        return Geometry(kind, origin, document.vector(shape, "size"))
+    if kind in SIZES:
+        return Geometry(kind, origin, tuple(document.number(shape, n) for n in SIZES[kind]))
+    return Geometry(kind, origin, (), shape.get("filename"))
+
+
+def _scale(document: Document, mesh: Element) -> Vector3:
+    """Return a mesh's scale: three numbers, or one for all directions."""
+    text = mesh.get("scale")
+    if text is None:
+        return UNIT_SCALE
+    if len(text.split()) == 1:
+        scale = document.number(mesh, "scale")
+        return scale, scale, scale
+    return document.vector(mesh, "scale")
+
+
+def _material(element: Element) -> Element | None:
+    """Return a shape's material: its own, or the one that it names in the file."""
+    own = element.find("material")
+    if own is None or own.find("color") is not None or own.find("texture[@filename]") is not None:
+        return own
+    named = (m for m in element.getroottree().getroot().iterfind("material"))
+    return next((m for m in named if m.get("name") == own.get("name")), None)
+
+
+def _colour(material: Element) -> tuple[float, float, float, float] | None:
+    """Return a material's colour; what is no colour is none: it is for pictures only."""
+    own = material.find("color")
+    if own is None:
+        return None
+    try:
+        red, green, blue, alpha = (
+            min(max(x, 0.0), 1.0) for x in parse_numbers(own.get("rgba") or "", 4)
+        )
+    except ValueError:
+        return None
+    return red, green, blue, alpha
+
+
+def _texture(document: Document, material: Element, meshes: MeshFinder) -> str | None:
+    """Return the path of a material's image; its name if it is nowhere."""
+    texture = material.find("texture")
+    uri = None if texture is None else texture.get("filename")
+    if not uri:
+        return None
+    path = meshes.find(uri)
+    if path is None and meshes.refusal(uri):
+        document.remark(REFUSED_MESH, uri)
+        return None
+    return path or uri
+
+
+REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
+GEAR_RATIO = "gear_ratio"
+ROTOR_INERTIA = "rotor_inertia"
+
+
+def read_transmissions(robot: Element) -> tuple[Transmission, ...]:
+    """Return what the ``<transmission>`` elements of a robot say, of each joint in each of them."""
+    found: list[Transmission] = []
+    for path in ("transmission", "ros2_control/transmission"):
+        for element in robot.iterfind(path):
+            found += _read(element)
+    return tuple(found)
+
+
+def commanded_joints(robot: Element) -> list[str]:
+    """Return the joints that ``<ros2_control>`` commands."""
+    names = [
+        joint.get("name")
+        for joint in robot.iterfind("ros2_control/joint")
+        if joint.find("command_interface") is not None
+    ]
+    return [name for name in names if name]
+
+
+def _read(element: Element) -> list[Transmission]:
+    joints = [one for one in element.findall("joint") if one.get("name")]
+    actuators = element.findall("actuator")
+    name = element.get("name") or "transmission"
+    problem = ""
+    if len(joints) > 1 or len(actuators) > 1:
+        problem = (
+            f"it couples {len(joints)} joints and {len(actuators)} actuators, and only simple "
+            f"transmissions are read"
+        )
+    found = []
+    for joint in joints:
+        numbers: dict[str, float | None] = {"reduction": None, ROTOR_INERTIA: None}
+        said = problem
+        if not problem:
+            said = _numbers(numbers, [element, joint, *actuators])
+        found.append(
+            Transmission(
+                name,
+                joint.get("name") or "",
+                numbers["reduction"],
+                numbers[ROTOR_INERTIA],
+                said,
+                line_of(element),
+            )
+        )
+    return found
+
+
+def _numbers(numbers: dict[str, float | None], elements: list[Element]) -> str:
+    """Take the numbers that stand in some elements; return what is wrong with one, or nothing."""
+    reductions: list[float] = []
+    for element in elements:
+        for kind, text in _values(element):
+            try:
+                number = parse_number(text)
+                if kind == ROTOR_INERTIA and number < 0.0:
+                    raise ValueError(f"expected an inertia from 0 kg m², got {quote(text)}")
+                if kind == "reduction" and number == 0.0:
+                    raise ValueError("expected a reduction other than 0")
+            except ValueError as error:
+                return str(error)
+            if kind == "reduction":
+                reductions.append(number)
+            else:
+                numbers[kind] = number
+    if reductions:  # the joint's and the actuator's are in series
+        product = 1.0
+        for reduction in reductions:
+            product *= reduction
+        numbers["reduction"] = product
+    return ""
+
+
+def _values(element: Element) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of the numbers that stand in an element."""
+    for child in element:
+        if not isinstance(child.tag, str):
+            continue  # a comment
+        tag = child.tag.rpartition("}")[2].rpartition(":")[2]
+        text = child.get("value") or child.text or ""
+        if tag in REDUCTIONS or tag == GEAR_RATIO:
+            yield "reduction", text.strip()
+        elif tag == ROTOR_INERTIA:
+            yield ROTOR_INERTIA, text.strip()
+
+
+TEXT = "<text>"
+"""What messages call a text that has no file."""
+
+OTHER_FORMATS = {
+    "sdf": "SDF, which mbd_bridge.load reads",
+    "mujoco": "MJCF, which mbd_bridge.load reads",
+    "COLLADA": "COLLADA, which is not read; convert it",
+}
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    package_path: Iterable[str | os.PathLike[str]] = (),
+    arguments: Mapping[str, object] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Description:
+    """Return what a URDF or xacro file, and its sidecar ``NAME.loops.yaml``, say.
+
+    Parameters
+    ----------
+    path : of the file
+    package_path : where packages or meshes are, besides the file's surroundings and the ROS
+        and Gazebo path variables
+    arguments : values of a xacro file's arguments
+    max_bytes : largest size that is read
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or says something that no mechanism can be.
+    """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise FileError(
+            f"expected the path of a file, got {type(path).__name__}; for a pinocchio.Model "
+            f"use Mechanism.from_pinocchio(model), for a Builder Mechanism.build(builder)"
+        )
+    name = os.fsdecode(path)
+    if name.lstrip().startswith("<"):
+        raise FileError(
+            "this looks like XML text, not the name of a file; write it to a file, or use "
+            "Mechanism.build(mbd_bridge.files.read_urdf_text(text))"
+        )
+    data = read_bytes(name, max_bytes)
+    is_xacro = format_of(name, max_bytes) == "xacro"
+    packages = MeshFinder.around(name, package_path)
+    if arguments and not is_xacro:
+        raise FileError(
+            f"arguments ({', '.join(arguments)}) are for xacro files, and this is none", name
+        )
+    text = expand_xacro(name, arguments, packages) if is_xacro else decode(data, name)
+    return _urdf_read(
+        text,
+        file=name,
+        meshes=packages,
+        max_bytes=max_bytes,
+        path=Path(name),
+        source=name,
+        form="xacro" if is_xacro else "URDF",
+    )
+
+
+def read_urdf_text(
+    text: str,
+    *,
+    source: str | None = None,
+    base_directory: str | os.PathLike[str] | None = None,
+    package_path: Iterable[str | os.PathLike[str]] = (),
+    max_bytes: int = MAX_BYTES,
+) -> Description:
+    """Return what a URDF text says; messages call it `source`.
+
+    Parameters
+    ----------
+    text : XML
+    source : name for messages
+    base_directory : where relative mesh names start; without it they are not looked for
+    package_path, max_bytes : as for `read`
+    """
+    return _urdf_read(
+        text,
+        file=source or TEXT,
+        meshes=MeshFinder(
+            None if base_directory is None else os.fspath(base_directory), package_path
+        ),
+        max_bytes=max_bytes,
+        path=None,
+        source=source,
+        form="URDF",
+    )
+
+
+def _urdf_read(
+    text: str,
+    *,
+    file: str,
+    meshes: MeshFinder,
+    max_bytes: int,
+    path: Path | None,
+    source: str | None,
+    form: Format,
+) -> Description:
+    robot, remarks = parse(text, file, max_bytes)
+    _check_root(robot, file)
+    document = Document(file)
+    for remark in remarks:
+        document.remark("odd XML", remark)
+    links = tuple(_read_link(document, e, meshes) for e in robot.findall("link"))
+    joints = tuple(read_joint(document, e) for e in robot.findall("joint"))
+    check_tree(links, joints, file)
+    joints = _without_unknown_mimics(document, joints)
+    sidecar = None if path is None else existing_sidecar(path)
+    beside = Sidecar() if sidecar is None else read_sidecar(sidecar)
+    own_loops = (
+        *read_loops(document, robot),
+        *urdf_plus.read_loops(document, robot),
+        *beside.loops,
+    )
+    others = told_by_others(document, path, links, joints, known=bool(own_loops))
+    joints = others.joints
+    check_mimics(joints, file)
+    all_loops = (*own_loops, *others.loops)
+    all_couplings = (
+        *read_couplings(document, robot),
+        *urdf_plus.read_couplings(document, robot, joints),
+        *beside.couplings,
+    )
+    check_loops(all_loops, links, joints, file)
+    check_couplings(all_couplings, all_loops, joints, file)
+    return Description(
+        name=_robot_name(document, robot, source),
+        links=links,
+        joints=joints,
+        loops=all_loops,
+        couplings=all_couplings,
+        source=source,
+        notes=document.warn(),
+        actuated=others.actuated or _actuated(robot, joints)
+        if beside.actuated is None
+        else actuated_names(beside.actuated, joints, all_loops),
+        transmissions=read_transmissions(robot),
+        planar=beside.planar,
+        format=form,
+    )
+
+
+def _actuated(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | None:
+    """Return the joints that the file's ``<transmission>`` elements act on, or those that
+    ``<ros2_control>`` commands; None if it has neither.
+
+    What they say of joints that cannot have an actuator, or are not there, is for other programs.
+    """
+    free = {joint.name for joint in joints if joint.type != "fixed" and joint.mimic is None}
+    for named in ([one.joint for one in read_transmissions(robot)], commanded_joints(robot)):
+        found = [name for name in dict.fromkeys(named) if name in free]
+        if found:
+            return tuple(found)
+    return None
+
+
+def _check_root(robot: Element, file: str) -> None:
+    if robot.tag != "robot":
+        other = OTHER_FORMATS.get(str(robot.tag))
+        hint = f"this looks like {other}" if other else "is it URDF?"
+        message = f'expected <robot name="..."> as the outermost element, got <{robot.tag}>; {hint}'
+        raise FileError(message, file, line_of(robot), f"<{robot.tag}>")
+
+
+def _robot_name(document: Document, robot: Element, source: str | None) -> str:
+    name = robot.get("name")
+    if name:
+        return name
+    stem = Path(source).stem if source else "robot"
+    document.remark_at("the robot has no name", robot, f"it is called {stem!r}")
+    return stem
+
+
+def _read_link(document: Document, element: Element, meshes: MeshFinder) -> Link:
+    return Link(
+        name=document.attribute(element, "name"),
+        inertia=read_inertial(document, element),
+        visuals=read_shapes(document, element, "visual", meshes),
+        collisions=read_shapes(document, element, "collision", meshes),
+        line=line_of(element),
+    )
+
+
+def _without_unknown_mimics(document: Document, joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
+    """Return the joints with those free that mimic a joint that is not there.
+
+    Published robots have such joints, and every other reader treats them as free.
+    """
+    names = {joint.name for joint in joints}
+    kept = []
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.joint not in names:
+            kind = "joints mimic an unknown joint and stay free (correct the name in <mimic>)"
+            place = f"line {joint.line} {joint.name!r} mimics {joint.mimic.joint!r}"
+            document.remark(kind, place)
+            joint = replace(joint, mimic=None)
+        kept.append(joint)
+    return tuple(kept)

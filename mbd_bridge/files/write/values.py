@@ -1,0 +1,114 @@
+"""Elements and numbers of the files that are written; every number keeps all its digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from lxml import etree
+
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.files.xml_reader import Element
+from mbd_bridge.model.description import Description, Joint, Link
+from mbd_bridge.model.spatial import Array, Frame
+
+ROUND = 1e-9
+"""m and rad: frames nearer to each other are the same, up to the rounding of products."""
+
+
+def number(value: float) -> str:
+    """Return a number with all its digits."""
+    return repr(float(value) + 0.0)
+
+
+def numbers(values: Iterable[float]) -> str:
+    """Return numbers separated by blanks."""
+    return " ".join(number(value) for value in values)
+
+
+def child(parent: Element, tag: str, **attributes: str) -> Element:
+    """Return a new child element."""
+    return etree.SubElement(parent, tag, attributes)
+
+
+def said(parent: Element, tag: str, text: str, **attributes: str) -> Element:
+    """Return a new child element with a text."""
+    element = child(parent, tag, **attributes)
+    element.text = text
+    return element
+
+
+def text_of(root: Element) -> str:
+    """Return the text of a file."""
+    etree.indent(root)
+    whole = etree.tostring(root, encoding="unicode", pretty_print=True)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}'
+
+
+def is_identity(frame: Frame) -> bool:
+    """Return whether a frame is its parent's, exactly."""
+    return bool(np.array_equal(frame.rotation, np.eye(3)) and not frame.translation.any())
+
+
+def quaternion(rotation: Array) -> tuple[float, float, float, float]:
+    """Return the unit quaternion (w, x, y, z) of a rotation, by the largest of its four numbers."""
+    r = rotation
+    squares = np.array(
+        [
+            1.0 + r[0, 0] + r[1, 1] + r[2, 2],
+            1.0 + r[0, 0] - r[1, 1] - r[2, 2],
+            1.0 - r[0, 0] + r[1, 1] - r[2, 2],
+            1.0 - r[0, 0] - r[1, 1] + r[2, 2],
+        ]
+    )
+    sums = np.array(
+        [
+            [0.0, r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]],
+            [r[2, 1] - r[1, 2], 0.0, r[0, 1] + r[1, 0], r[2, 0] + r[0, 2]],
+            [r[0, 2] - r[2, 0], r[0, 1] + r[1, 0], 0.0, r[1, 2] + r[2, 1]],
+            [r[1, 0] - r[0, 1], r[2, 0] + r[0, 2], r[1, 2] + r[2, 1], 0.0],
+        ]
+    )
+    k = int(np.argmax(squares))
+    found = sums[k].copy()
+    found[k] = squares[k]
+    w, x, y, z = (found / np.linalg.norm(found)).tolist()
+    return w, x, y, z
+
+
+def root_of(description: Description) -> Link:
+    """Return the link that no joint carries."""
+    carried = {joint.child for joint in description.joints}
+    return next(link for link in description.links if link.name not in carried)
+
+
+def is_world(link: Link) -> bool:
+    """Return whether a root link is only the ground."""
+    return link.name == "world" and link.inertia is None
+
+
+def weightless(link: Link) -> bool:
+    """Return whether a link has neither mass nor moments of inertia."""
+    return link.inertia is None or link.inertia.is_zero()
+
+
+def at_zero(description: Description) -> dict[str, Frame]:
+    """Return where every link is in the root link with all joints in their zero position."""
+    places = {root_of(description).name: Frame.identity()}
+    carried: dict[str, list[Joint]] = {}
+    for joint in description.joints:
+        carried.setdefault(joint.parent, []).append(joint)
+    queue = list(places)
+    for name in queue:
+        for joint in carried.get(name, ()):
+            places[joint.child] = places[name] @ joint.origin @ joint.child_frame.inverse()
+            queue.append(joint.child)
+    return places
+
+
+def cannot(form: str, joint: Joint, known: Mapping[str, object] | Iterable[str]) -> ModelError:
+    """Return the error of a joint of the tree that a format does not have."""
+    return ModelError(
+        f"{form} has no {joint.type} joint ({joint.name!r}); it has {', '.join(known)}. Write "
+        f"another format"
+    )

@@ -1,0 +1,305 @@
+"""A formula of time as a text, ``2*pi*t`` or ``30deg*sin(3 t)``, by a grammar of its own.
+
+    sum     = product (("+" | "-") product)*
+    product = sign (("*" | "/" | nothing) sign)*          "2 pi t" is 2 * pi * t
+    sign    = ("+" | "-") sign | power
+    power   = atom (("^" | "**") whole number)
+    atom    = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+
+Nothing is looked up in Python and nothing is executed: a text is a tree of the few operations here,
+which floats, jets and symbols can go through.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge import functions as fn
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.units import find_unit
+from mbd_bridge.forces.expressions.jet import Jet, lift
+
+Node = Callable[[Any], Any]
+
+UNITS = ("deg", "rad", "rev", "rpm", "m", "cm", "mm", "s", "N", "kN", "Nm")
+"""Units that formulas may have; what is made of several is written so, mm/s."""
+CONSTANTS = {
+    "pi": math.pi,
+    **{name: unit.factor for name in UNITS if (unit := find_unit(name)) is not None},
+    "Hz": 2.0 * math.pi,
+}
+"""Names of numbers; units are what they are in SI."""
+
+PLAIN: dict[str, tuple[int, Callable[..., Any]]] = {
+    "sin": (1, fn.sin),
+    "cos": (1, fn.cos),
+    "tan": (1, fn.tan),
+    "sqrt": (1, fn.sqrt),
+    "exp": (1, fn.exp),
+    "log": (1, fn.log),
+    "tanh": (1, fn.tanh),
+    "asin": (1, fn.arcsin),
+    "acos": (1, fn.arccos),
+    "atan": (1, fn.arctan),
+    "atan2": (2, fn.arctan2),
+    "abs": (1, fn.absolute),
+    "sign": (1, fn.sign),
+    "min": (2, fn.minimum),
+    "max": (2, fn.maximum),
+}
+FUNCTIONS = {"step": 5, **{name: number for name, (number, _) in PLAIN.items()}}
+"""Names of functions, and how many arguments they take."""
+
+LONGEST, DEEPEST, HIGHEST = 500, 40, 20
+"""Characters of a formula, its brackets within brackets, and its powers, at most."""
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|"
+    r"(?P<sign>\*\*|[-+*/^(),]))"
+)
+
+ADVICE = (
+    f"A formula is made of t, numbers, + - * / ^, brackets, {', '.join(FUNCTIONS)}, "
+    f"{', '.join(CONSTANTS)}; step(t, t0, a, t1, b) goes smoothly from a at t0 to b at t1"
+)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    place: int
+
+
+class At(NamedTuple):
+    """A time and other numbers by name, at which a formula has a value."""
+
+    t: Any
+    others: Mapping[str, Any] | None
+
+
+class Formula:
+    """A function of time that a text says: of a float, a `Jet` or a symbol.
+
+    Parameters
+    ----------
+    names : of other numbers that it may be made of
+
+    Raises
+    ------
+    StateError
+        The text is no formula: where, and what there is.
+    """
+
+    def __init__(self, text: str, names: Collection[str] = ()) -> None:
+        self.text, self._names = text, tuple(names)
+        self._node = _Reader(text, names).whole()
+
+    def __call__(self, t: Any, others: Mapping[str, Any] | None = None) -> Any:
+        """Return the value at t, and at the values of the other names."""
+        try:
+            return self._node(At(t, others) if self._names else t)
+        except (ZeroDivisionError, OverflowError, ValueError) as problem:
+            raise StateError(f"formula {self.text!r} has no value: {problem}") from None
+
+    def __reduce__(self) -> tuple[type[Formula], tuple[str, tuple[str, ...]]]:
+        return Formula, (self.text, self._names)
+
+    def __repr__(self) -> str:
+        return f"Formula({self.text!r})"
+
+
+def text_formula(kind: str, name: str, text: str | Formula) -> Formula:
+    """Return the formula of a prescribed motion or a torque; messages name it."""
+    try:
+        return Formula(text) if isinstance(text, str) else text
+    except StateError as problem:
+        raise StateError(f"{kind} {name!r}: {problem}") from None
+
+
+class _Reader:
+    """Reads a formula from left to right."""
+
+    def __init__(self, text: str, names: Collection[str] = ()) -> None:
+        self._text, self._names = text, names
+        if len(text) > LONGEST:
+            raise StateError(
+                f"formula {text[:40]!r}...: {len(text)} characters, at most {LONGEST}; give a "
+                f"table instead"
+            )
+        self._tokens = list(self._split())
+        self._next = 0
+        self._depth = 0
+        self._of_time = False
+
+    def whole(self) -> Node:
+        """Return the function that the whole text says."""
+        node = self._sum()
+        if self._at().kind != "end":
+            raise self._error(f"expected an operation, got {self._at().text!r}")
+        return node
+
+    def _split(self) -> list[_Token]:
+        found, place = [], 0
+        text = self._text.rstrip()
+        while place < len(text):
+            match = _TOKEN.match(text, place)
+            if match is None:
+                raise self._error(f"{text[place:].lstrip()[:1]!r} has no meaning here", place)
+            kind = str(match.lastgroup)
+            found.append(_Token(kind, match[kind], match.start(kind)))
+            place = match.end()
+        return [*found, _Token("end", "the end", len(text))]
+
+    def _at(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _take(self, *texts: str) -> str | None:
+        token = self._at()
+        if token.kind == "sign" and token.text in texts:
+            self._next += 1
+            return token.text
+        return None
+
+    def _need(self, text: str) -> None:
+        if self._take(text) is None:
+            raise self._error(f"expected {text!r}, got {self._at().text!r}")
+
+    def _error(self, message: str, place: int | None = None) -> StateError:
+        at = self._at().place if place is None else place
+        stop = "" if message.endswith("?") else "."
+        return StateError(f"formula {self._text!r}, character {at + 1}: {message}{stop} {ADVICE}")
+
+    def _sum(self) -> Node:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._error(f"brackets nested deeper than {DEEPEST}")
+        node = self._product()
+        while sign := self._take("+", "-"):
+            node = _both(node, self._product(), sign)
+        self._depth -= 1
+        return node
+
+    def _product(self) -> Node:
+        node = self._signed()
+        while True:
+            sign = self._take("*", "/")
+            if sign is None:
+                if self._at().kind != "name" and self._at().text != "(":
+                    return node
+                sign = "*"  # nothing between two factors
+            node = _both(node, self._signed(), sign)
+
+    def _signed(self) -> Node:
+        minus = False
+        while sign := self._take("+", "-"):
+            minus ^= sign == "-"
+        node = self._power()
+        return (lambda t: -node(t)) if minus else node
+
+    def _power(self) -> Node:
+        node = self._atom()
+        if self._take("^", "**") is None:
+            return node
+        token = self._at()
+        if token.kind != "number" or not token.text.isdecimal() or int(token.text) > HIGHEST:
+            raise self._error(f"expected a whole power up to {HIGHEST}, got {token.text!r}")
+        self._next += 1
+        power = int(token.text)
+        return lambda t: node(t) ** power
+
+    def _atom(self) -> Node:
+        token = self._at()
+        if token.kind == "number":
+            self._next += 1
+            value = float(token.text)
+            return lambda t: value
+        if self._take("("):
+            node = self._sum()
+            self._need(")")
+            return node
+        if token.kind != "name":
+            raise self._error(f"expected a number, a name or a bracket, got {token.text!r}")
+        self._next += 1
+        if token.text == "t":
+            self._of_time = True
+            return (lambda at: at.t) if self._names else lambda t: t
+        if token.text in CONSTANTS:
+            constant = CONSTANTS[token.text]
+            return lambda t: constant
+        if token.text in FUNCTIONS:
+            return self._function(token)
+        if token.text in self._names:
+            self._of_time = True
+            name = token.text
+            return lambda at: at.others[name]
+        near = get_close_matches(token.text, ["t", *self._names, *CONSTANTS, *FUNCTIONS], n=3)
+        also = f"; here also {', '.join(self._names)}" if self._names else ""
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise self._error(f"no name named {token.text!r}{also}{hint}", token.place)
+
+    def _function(self, token: _Token) -> Node:
+        self._need("(")
+        given, constant = [], []
+        while True:
+            before, self._of_time = self._of_time, False
+            given.append(self._sum())
+            constant.append(not self._of_time)
+            self._of_time |= before
+            if self._take(",") is None:
+                break
+        self._need(")")
+        if len(given) != FUNCTIONS[token.text]:
+            raise self._error(
+                f"{token.text} takes {FUNCTIONS[token.text]} arguments, got {len(given)}",
+                token.place,
+            )
+        if token.text == "step":
+            if not all(constant[1:]):
+                raise self._error("step(x, x0, a, x1, b): x0, a, x1 and b are numbers", token.place)
+            x0, a, x1, b = (float(node(0.0)) for node in given[1:])
+            if not x1 > x0:
+                raise self._error("step(x, x0, a, x1, b) needs x1 > x0", token.place)
+            x = given[0]
+            return lambda t: _step(x(t), x0, a, x1, b)
+        _, function = PLAIN[token.text]
+        return lambda t: function(*(node(t) for node in given))
+
+
+def _both(left: Node, right: Node, sign: str) -> Node:
+    if sign == "+":
+        return lambda t: left(t) + right(t)
+    if sign == "-":
+        return lambda t: left(t) - right(t)
+    if sign == "*":
+        return lambda t: left(t) * right(t)
+    return lambda t: left(t) / right(t)
+
+
+def _step(x: Any, x0: float, a: float, x1: float, b: float) -> Any:
+    """Return a + (b - a) u³ (10 - 15 u + 6 u²) with u = (x - x0) / (x1 - x0) held in 0 ... 1.
+
+    Value, slope and bend are continuous, since both rates vanish at the ends.
+    """
+    along = (lift(x) - x0) / (x1 - x0)
+    u = _above(along.value)
+    u = 1.0 - _above(1.0 - u)
+    rise = b - a
+    left = 1.0 - u
+    value = a + rise * (u * u * u * (10.0 + u * (6.0 * u - 15.0)))
+    slope = rise * 30.0 * (u * u) * (left * left)
+    bend = rise * 60.0 * (u * left) * (1.0 - 2.0 * u)
+    if not isinstance(x, Jet):
+        return value
+    first = slope * along.first
+    return Jet(value, first, slope * along.second + bend * (along.first * along.first))
+
+
+def _above(x: Any) -> Any:
+    """Return max(x, 0)."""
+    return 0.5 * (x + np.sqrt(x * x))

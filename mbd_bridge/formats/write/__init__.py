@@ -1,5 +1,0 @@
-"""Descriptions to files: URDF with sidecar, URDF+, MJCF, SDF, as far as each can say it."""
-
-from mbd_bridge.formats.write.files import WRITTEN, Form, form_of, refuse_stale, write_description
-
-__all__ = ["WRITTEN", "Form", "form_of", "refuse_stale", "write_description"]

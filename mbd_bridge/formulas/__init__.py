@@ -1,6 +1,0 @@
-"""Equations of small mechanisms as formulas that can be read."""
-
-from mbd_bridge.formulas.model import SymbolicModel, symbolic
-from mbd_bridge.formulas.structure import Structure, structure
-
-__all__ = ["Structure", "SymbolicModel", "structure", "symbolic"]

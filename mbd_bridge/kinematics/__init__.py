@@ -1,1 +1,0 @@
-"""Frames, their Jacobians, and motions that are completed from a part of their coordinates."""

@@ -1,0 +1,528 @@
+"""Numbers of a mechanism that differ from variant to variant: masses, lengths, gravity.
+
+A parameter is named after what it belongs to, with the file's own word for it:
+
+    LINK.mass                                kg
+    LINK.centre             (3,)             m, of mass, in the link's frame
+    LINK.inertia            (3,), (1, 3, 3)  kg m², principal moments or matrix, about the centre of
+                                             mass along the link's axes
+    JOINT.xyz, JOINT.rpy    (3,)             m, rad: where the joint sits on its parent
+    LOOP.predecessor.xyz    (3,)             m, and .rpy: a loop joint's frame on its predecessor
+    LOOP.successor.xyz      (3,)             m, and .rpy: on its successor
+    LOOP.length, LOOP.radius                 m, of a distance joint; of a rolling wheel
+    gravity                 (3,)             m/s², in the world's axes
+
+One number of a vector is JOINT.xyz.x, JOINT.rpy.yaw, LINK.inertia.xx, gravity.z; the others then
+stay as the file has them. Each replaces exactly the number of this name in the description, and
+nothing else: a longer link does not move its centre of mass. The model is then built from the
+description as ever, with numbers for one variant, or with symbols: a kernel that takes the
+parameters as one more input.
+
+Values of parameters as callers give them: one for all variants, or N of them; checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.model.build import build_model
+from mbd_bridge.model.builder import SYMMETRIC
+from mbd_bridge.model.deflection import DEFLECTION
+from mbd_bridge.model.description import Description, Joint, LoopEnd
+from mbd_bridge.model.model import Model
+from mbd_bridge.model.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
+
+
+def value_rows(name: str, value: ArrayLike, size: int) -> Array:
+    """Return values as (N, size): one for all variants has N = 1."""
+    rows = _numbers(name, value)
+    wanted = "one number or (N,)" if size == 1 else f"({size},) or (N, {size})"
+    tail = () if size == 1 else (size,)
+    if rows.ndim not in (len(tail), len(tail) + 1) or rows.shape[rows.ndim - len(tail) :] != tail:
+        raise ModelError(f"parameter {name!r}: expected {wanted}, got {rows.shape}")
+    return rows.reshape(-1, size)
+
+
+def inertias(name: str, value: ArrayLike) -> Array:
+    """Return principal moments (N, 3), or the entries xx, yy, zz, xy, xz, yz of matrices (N, 6)."""
+    given = _numbers(name, value)
+    if given.shape == (3, 3):
+        raise ModelError(
+            f"parameter {name!r}: (3, 3) numbers may be one matrix or the principal moments of "
+            f"three variants; give the matrix as (1, 3, 3), or three variants as (3, 3, 3)"
+        )
+    if given.ndim < 3:
+        return value_rows(name, given, 3)
+    if given.ndim > 3 or given.shape[1:] != (3, 3):
+        raise ModelError(f"parameter {name!r}: expected (N, 3) or (N, 3, 3), got {given.shape}")
+    apart = np.abs(given - given.transpose(0, 2, 1)).max(initial=0.0)
+    if apart > SYMMETRIC * np.abs(given).max(initial=0.0):
+        raise ModelError(f"parameter {name!r}: an inertia is symmetric, this is not, by {apart:g}")
+    both = 0.5 * (given + given.transpose(0, 2, 1))
+    return np.asarray(both[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+
+
+def matrix(p: Array) -> Array:
+    """Return the inertia (3, 3) of principal moments (3,) or of entries (6,); see `inertias`."""
+    out = zeros((3, 3), p)
+    for k in range(3):
+        out[k, k] = p[k]
+    for value, (i, j) in zip(p[3:], ((0, 1), (0, 2), (1, 2)), strict=False):
+        out[i, j] = out[j, i] = value
+    return out
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    array = as_floats(f"parameter {name!r}", value, ModelError)
+    if not array.size or not np.isfinite(array).all():
+        raise ModelError(f"parameter {name!r}: expected finite numbers, got {value!r:.60}")
+    return array
+
+
+GRAVITY = "gravity"
+OF_LINK = ("mass", "centre", "inertia")
+OF_FRAME = ("xyz", "rpy")
+OF_LOOP = {"length": ("distance", "distance joint"), "radius": ("rolling", "rolling wheel")}
+"""Words of loops, with the type of those that have them and what messages call it."""
+
+SIDES = ("predecessor", "successor")
+
+COMPONENTS = {"rpy": ("roll", "pitch", "yaw"), "inertia": ("xx", "yy", "zz", "xy", "xz", "yz")}
+"""What the numbers of a parameter are called where it is not x, y and z."""
+
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Where the components of an inertia are in its matrix."""
+
+PARAMETER_UNIT = {
+    "mass": "kg",
+    "centre": "m",
+    "inertia": "kg m^2",
+    "xyz": "m",
+    "rpy": "rad",
+    "length": "m",
+    "radius": "m",
+    GRAVITY: "m/s^2",
+}
+"""By the last word of a parameter's name."""
+
+VECTORS = ("centre", "inertia", *OF_FRAME, GRAVITY)
+"""Last words of parameters that are several numbers."""
+
+
+def split_component(name: str) -> tuple[str, int] | None:
+    """Return of "elbow.xyz.y" the parameter "elbow.xyz" and 1; None if it is no such name."""
+    whole, _, last = name.rpartition(".")
+    word = whole.rpartition(".")[2]
+    parts = COMPONENTS.get(word, tuple("xyz")) if word in VECTORS else ()
+    return (whole, parts.index(last)) if last in parts else None
+
+
+def parameter_unit(name: str) -> str:
+    """Return the unit of a parameter of a mechanism, or of one of its numbers; "" of others."""
+    whole, _ = split_component(name) or (name, 0)
+    return PARAMETER_UNIT.get(whole.rpartition(".")[2], "")
+
+
+ParameterValues = Mapping[str, ArrayLike]
+"""Values by the parameter's name: one for all variants, or N of them."""
+
+
+_VARIANTS: WeakKeyDictionary[Model, tuple[Parameters, Array]] = WeakKeyDictionary()
+
+
+def variant_of(model: Model) -> tuple[Parameters, Array] | None:
+    """Return the parameters that a model is a variant by, and its own (size,); None if it is none.
+
+    Machine code of the parameters serves all their variants.
+    """
+    return _VARIANTS.get(model)
+
+
+class ParameterColumn(NamedTuple):
+    """One number of a parameter, such as "gravity.z" in "m/s^2"."""
+
+    name: str
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Chosen numbers of a mechanism, for N variants of it.
+
+    Attributes
+    ----------
+    model : that the variants are variants of
+    names : of the parameters
+    values : (N, P), those of each variant side by side
+    live : (P,) which of them are symbols in a kernel; the others are 0 in every variant, and a
+        plain 0 costs nothing
+    beside : the last numbers, which are not of the mechanism (`with_beside`)
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    values: Array
+    live: Array
+    _entries: tuple[_Entry, ...]
+    _given: dict[str, Array]
+    beside: tuple[ParameterColumn, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names, columns = self.names[len(self._given) :], self.beside
+        others = self.values[:, len(self.live) - len(columns) :]
+        return _remade, (self.model, self._given, len(self), names, columns, others)
+
+    def with_beside(
+        self, names: tuple[str, ...], columns: tuple[ParameterColumn, ...], values: Array
+    ) -> Parameters:
+        """Return the parameters with numbers (N, B) of something else on the machine behind them.
+
+        They are inputs of the same kernels; the model does not depend on them.
+        """
+        number = max(len(self), len(values))
+        others = np.broadcast_to(values, (number, values.shape[1]))
+        whole = np.hstack([self.repeated(number).values, others])
+        return replace(
+            self,
+            names=(*self.names, *names),
+            values=whole,
+            live=np.asarray(whole.any(axis=0)),
+            beside=(*self.beside, *columns),
+        )
+
+    def numbers_beside(self, p: Array) -> Array:
+        """Return the numbers (B,) that are not of the mechanism, from what a kernel takes."""
+        return self._full(p)[len(self.live) - len(self.beside) :]
+
+    def _full(self, p: Array) -> Array:
+        """Return all numbers (P,) from those that a kernel takes (size,)."""
+        full = zeros(len(self.live), p)
+        full[self.live] = p
+        return full
+
+    @staticmethod
+    def of(model: Model, given: ParameterValues) -> Parameters:
+        """Return the parameters that a caller gives by name, checked.
+
+        Raises
+        ------
+        ModelError
+            There is no such number, or a value that it cannot have.
+        """
+        entries, columns = [], []
+        given = _whole(model, by_name("parameters", given, "{'rod.mass': 2.0}"))
+        for name, value in given.items():
+            entry, rows = _entry(model.description, name, value)
+            entries.append(entry)
+            columns.append(rows)
+        numbers = {len(rows) for rows in columns} - {1}
+        if len(numbers) > 1:
+            listed = ", ".join(f"{n}: {len(rows)}" for n, rows in zip(given, columns, strict=True))
+            raise ModelError(f"parameters: expected the same number of variants, got {listed}")
+        number = numbers.pop() if numbers else 1
+        wide = [np.broadcast_to(rows, (number, rows.shape[1])) for rows in columns]
+        values = np.hstack([np.zeros((number, 0)), *wide])
+        return Parameters(
+            model,
+            tuple(given),
+            values,
+            np.asarray(values.any(axis=0)),
+            tuple(entries),
+            {name: np.array(value, dtype=np.float64) for name, value in given.items()},
+        )
+
+    @property
+    def size(self) -> int:
+        """Numbers of one variant that a kernel takes."""
+        return int(self.live.sum())
+
+    @property
+    def inputs(self) -> Array:
+        """What a kernel takes of each variant (N, size)."""
+        return np.ascontiguousarray(self.values[:, self.live])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def columns(self) -> tuple[ParameterColumn, ...]:
+        """Name and unit of each of the P numbers of a variant."""
+        found = []
+        for name, entry in zip(self.names, self._entries, strict=False):
+            word = name.rpartition(".")[2]
+            parts = COMPONENTS.get(word, "xyz") if entry.size > 1 else ("",)
+            suffixes = [f".{part}" if part else "" for part in parts][: entry.size]
+            found += [ParameterColumn(name + end, PARAMETER_UNIT[word]) for end in suffixes]
+        return (*found, *self.beside)
+
+    @property
+    def identity(self) -> str:
+        """Which numbers of the model these are, without their values: for kernels' addresses."""
+        # names say it: a link's place in its file is not its place in the model
+        places = self.names, [one.size for one in self._entries], [x.name for x in self.beside]
+        live = self.live.astype(int).tolist()
+        return f"parameters {places} {live}"
+
+    def repeated(self, number: int) -> Parameters:
+        """Return as many variants: the same, or N times the only one."""
+        if len(self) not in (1, number):
+            raise ModelError(f"parameters: expected {number} variants or one, got {len(self)}")
+        values = np.broadcast_to(self.values, (number, len(self.live)))
+        return replace(self, values=np.ascontiguousarray(values))
+
+    def variant(self, number: int) -> Model:
+        """Return the model of one variant."""
+        model = self._model(self.values[number])
+        if self._entries:
+            _VARIANTS[model] = self, self.values[number][self.live]
+        return model
+
+    def model_with(self, p: Array) -> Model:
+        """Return the model with symbols (size,) in the places of the parameters."""
+        return self._model(self._full(p))
+
+    def _model(self, p: Array) -> Model:
+        """Return the model with these numbers (P,), floats or symbols, in their places."""
+        if not self._entries:
+            return self.model
+        draft = _Draft(self.model)
+        place = 0
+        for entry in self._entries:
+            entry.put(draft, p[place : place + entry.size])
+            place += entry.size
+        symbolic = p.dtype == object
+        model = build_model(
+            draft.description(),
+            floating=self.model.floating,
+            gravity=self.model.gravity if symbolic else draft.gravity,
+            rank_tolerance=self.model.rank_tolerance,
+        )
+        if symbolic:
+            model = replace(model, gravity=draft.gravity)
+            # a scale of residuals, which decides nothing: that of the model itself will do
+            vars(model)["size"] = self.model.size
+        return model
+
+    def traced(self, make: Callable[[Model], Callable[..., Any]]) -> Callable[..., Any]:
+        """Return a function whose last argument are the parameters (size,).
+
+        Parameters
+        ----------
+        make : returns the function of a given model
+        """
+
+        def function(*arguments: Array) -> Any:
+            return make(self.model_with(arguments[-1]))(*arguments[:-1])
+
+        return function
+
+
+def _remade(
+    model: Model,
+    given: ParameterValues,
+    number: int,
+    names: tuple[str, ...],
+    columns: tuple[ParameterColumn, ...],
+    beside: Array,
+) -> Parameters:
+    """Return parameters that have travelled to another process."""
+    found = Parameters.of(model, given).repeated(number)
+    return found.with_beside(names, columns, beside) if names else found
+
+
+def _whole(model: Model, given: ParameterValues) -> dict[str, ArrayLike]:
+    """Return values with single numbers of vectors as vectors, their others from the file."""
+    found = dict[str, ArrayLike]()
+    for name, value in given.items():
+        component = split_component(name)
+        if component is None:
+            found[name] = value
+            continue
+        whole, place = component
+        if whole in given:
+            raise ModelError(f"parameters {whole!r} and {name!r}: give the whole or its numbers")
+        rows = value_rows(name, value, 1)
+        is_inertia = whole.endswith(".inertia")
+        if whole not in found:
+            entry, _ = _entry(model.description, whole, np.zeros((1, 3, 3) if is_inertia else 3))
+            found[whole] = entry.now(_Draft(model))[None]
+        before = np.asarray(found[whole])
+        if len(rows) > 1 and len(before) not in (1, len(rows)):
+            raise ModelError(
+                f"parameters: expected the same number of variants, got {len(rows)} of {name!r}, "
+                f"{len(before)} of another number of {whole!r}"
+            )
+        values = np.repeat(before, len(rows) if len(before) == 1 else 1, axis=0)
+        for i, j in {PAIRS[place], PAIRS[place][::-1]} if is_inertia else {(place, None)}:
+            values[(slice(None), i) if j is None else (slice(None), i, j)] = rows[:, 0]
+        found[whole] = values
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """One parameter: its size, how its numbers come into a description, and those there now."""
+
+    size: int
+    put: Callable[[_Draft, Array], None]
+    now: Callable[[_Draft], Array] = lambda draft: np.zeros(0)
+
+
+class _Draft:
+    """A description whose numbers are being replaced."""
+
+    def __init__(self, model: Model) -> None:
+        self.given: Description = model.description
+        self.links, self.joints = list(self.given.links), list(self.given.joints)
+        self.loops = list(self.given.loops)
+        self.gravity = model.gravity
+
+    def description(self) -> Description:
+        links, joints, loops = tuple(self.links), tuple(self.joints), tuple(self.loops)
+        return replace(self.given, links=links, joints=joints, loops=loops, source=None)
+
+
+def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entry, Array]:
+    """Return what a name stands for, and its values (N, size)."""
+    owner, _, word = name.rpartition(".")
+    if name == GRAVITY:
+
+        def pull(draft: _Draft, p: Array) -> None:
+            draft.gravity = p
+
+        return _Entry(3, pull, lambda draft: np.array(draft.gravity)), value_rows(name, value, 3)
+    if word in OF_LINK:
+        return _of_link(description, name, owner, word, value)
+    if word in OF_FRAME:
+        return _of_frame(description, name, owner, word, value)
+    if word in OF_LOOP:
+        return _of_loop(description, name, owner, word, value)
+    words = [*(f"LINK.{word}" for word in OF_LINK), *(f"JOINT.{word}" for word in OF_FRAME)]
+    words += [f"LOOP.{side}.{word}" for side in SIDES for word in OF_FRAME]
+    words += ["one of their numbers, such as JOINT.xyz.x"]
+    raise ModelError(
+        f"no parameter {name!r}: there are {', '.join(words)}, LOOP.length, LOOP.radius and "
+        f"{GRAVITY}, with the names of links, joints and loops"
+    )
+
+
+def _of_link(
+    description: Description, name: str, owner: str, word: str, value: ArrayLike
+) -> tuple[_Entry, Array]:
+    names = [link.name for link in description.links]
+    index = _place(f"parameter {name!r}: ", "link", owner, names)
+    if any(flexible.link == owner for flexible in description.flexible):
+        raise ModelError(
+            f"parameter {name!r}: link {owner!r} bends, its mass is that of its beam; make a "
+            f"mechanism for each beam, or vary what is fixed to it"
+        )
+    if word == "inertia":
+        rows = inertias(name, value)
+    else:
+        rows = value_rows(name, value, 1 if word == "mass" else 3)
+    if word == "mass" and rows.min() < 0.0:
+        raise ModelError(f"parameter {name!r}: a mass is not negative, this is {rows.min():g} kg")
+
+    def put(draft: _Draft, p: Array) -> None:
+        own = draft.links[index].inertia or Inertia.zero()
+        if word == "mass":
+            own = replace(own, mass=p[0])
+        elif word == "centre":
+            own = replace(own, centre=p)
+        else:
+            own = replace(own, central=matrix(p))
+        draft.links[index] = replace(draft.links[index], inertia=own)
+
+    def now(draft: _Draft) -> Array:
+        own = draft.links[index].inertia or Inertia.zero()
+        return np.array(own.central if word == "inertia" else own.centre)
+
+    return _Entry(rows.shape[1], put, now), rows
+
+
+def _of_frame(
+    description: Description, name: str, owner: str, word: str, value: ArrayLike
+) -> tuple[_Entry, Array]:
+    joints = [joint.name for joint in description.joints]
+    loops = [loop.name for loop in description.loops]
+    stem, _, last = owner.rpartition(".")
+    side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
+    whose = stem if side == last else owner
+    place = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
+    _on_rigid_links(description, name, whose)
+    rows = value_rows(name, value, 3)
+
+    def moved(frame: Frame, p: Array) -> Frame:
+        if word == "xyz":
+            return Frame(frame.rotation, p)
+        return Frame(matrix_from_rpy(*p), frame.translation)
+
+    def end_of(draft: _Draft) -> tuple[Joint | LoopEnd, str]:
+        """Return what has the frame, and under which name."""
+        if place >= len(joints):
+            return getattr(draft.loops[place - len(joints)], side), "frame"
+        joint: Joint = draft.joints[place]
+        # a joint that the tree walks backward sits with its described parent's frame on its child
+        return joint, "origin" if (side == SIDES[0]) != joint.turned else "child_frame"
+
+    def put(draft: _Draft, p: Array) -> None:
+        whose, key = end_of(draft)
+        changes: dict[str, Any] = {key: moved(getattr(whose, key), p)}
+        if isinstance(whose, Joint):
+            draft.joints[place] = replace(whose, **changes)
+            return
+        changes = {side: replace(whose, **changes)}
+        index = place - len(joints)
+        draft.loops[index] = replace(draft.loops[index], **changes)
+
+    def now(draft: _Draft) -> Array:
+        whose, key = end_of(draft)
+        frame: Frame = getattr(whose, key)
+        return np.array(frame.translation if word == "xyz" else frame.rpy())
+
+    return _Entry(3, put, now), rows
+
+
+def _on_rigid_links(description: Description, name: str, joint: str) -> None:
+    """Refuse frames on flexible links: their modes' values there are numbers."""
+    stations = {one.child for one in description.joints if one.type == DEFLECTION}
+    ends = [(one.name, one.parent, one.child) for one in description.joints]
+    ends += [(one.name, one.predecessor.link, one.successor.link) for one in description.loops]
+    for own, *links in ends:
+        if own == joint and stations & set(links):
+            raise ModelError(
+                f"parameter {name!r}: joint {joint!r} is on a link that bends, where its place "
+                f"cannot vary; make a mechanism for each place"
+            )
+
+
+def _of_loop(
+    description: Description, name: str, owner: str, word: str, value: ArrayLike
+) -> tuple[_Entry, Array]:
+    kind, said = OF_LOOP[word]
+    known = [loop.name for loop in description.loops if loop.type == kind]
+    _place(f"parameter {name!r}: ", said, owner, known)
+    index = [loop.name for loop in description.loops].index(owner)
+    rows = value_rows(name, value, 1)
+    if not rows.min() > 0.0:
+        raise ModelError(f"parameter {name!r}: a {word} is positive, this is {rows.min():g} m")
+
+    def put(draft: _Draft, p: Array) -> None:
+        changes: dict[str, Any] = {word: p[0]}
+        draft.loops[index] = replace(draft.loops[index], **changes)
+
+    return _Entry(1, put), rows
+
+
+def _place(where: str, what: str, name: str, names: list[str]) -> int:
+    if name not in names:
+        raise ModelError(where + unknown_name(what, name, names))
+    return names.index(name)

@@ -1,0 +1,113 @@
+"""Named frames: links, joints and frames of the caller's, and the kernels of their kinematics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import by_name, finite_numbers
+from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.equations.centroid import Centroid, centroid
+from mbd_bridge.equations.frames import Reference, frame_kinematics
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, Frame
+from mbd_bridge.solve.model_kernel import model_kernel
+
+Placed: TypeAlias = "str | tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike]"
+"""A link or joint by name, and a frame in it: (name, xyz) or (name, xyz, rpy), m and rad."""
+
+Frames: TypeAlias = Mapping[str, Placed] | None
+"""Frames by names of the caller's."""
+
+EXAMPLE = "{'tool': ('wrist', (0, 0, 0.1))}"
+
+
+@dataclass(frozen=True, eq=False)
+class NamedFrame:
+    """A frame that is fixed to a body.
+
+    Attributes
+    ----------
+    name : as the caller calls it
+    body : index of the body that carries it
+    place : the frame in the body's
+    """
+
+    name: str
+    body: int
+    place: Frame
+
+    @property
+    def identity(self) -> str:
+        """What tells its kernel from those of other frames."""
+        numbers = np.concatenate([self.place.rotation.ravel(), self.place.translation])
+        return f"{self.body}:{','.join(map(float.hex, numbers.tolist()))}"
+
+
+def find_frame(model: Model, name: str, frames: Frames = None) -> NamedFrame:
+    """Return a frame by its name: one of `frames`, else a link, else a joint (on its child)."""
+    given = by_name("frames", frames, EXAMPLE)
+    if not isinstance(name, str) or name not in given:
+        return NamedFrame(name, *_carried(model, name, tuple(given)))
+    placed = given[name]
+    if isinstance(placed, str):
+        return NamedFrame(name, *_carried(model, placed, ()))
+    where = f"frames[{name!r}]"
+    if not isinstance(placed, tuple | list) or not 2 <= len(placed) <= 3:
+        raise ModelError(f"{where}: expected a link, or as {EXAMPLE}, got {placed!r:.60}")
+    link, xyz = placed[0], finite_numbers(f"{where}: xyz", placed[1], (3,), error=ModelError)
+    rpy = np.zeros(3)
+    if len(placed) == 3:
+        rpy = finite_numbers(f"{where}: rpy", placed[2], (3,), error=ModelError)
+    body, place = _carried(model, link, ())
+    return NamedFrame(name, body, place @ Frame.from_rpy(xyz, rpy))
+
+
+def is_frame(model: Model, name: str, frames: Frames = None) -> bool:
+    """Return whether a name is that of a frame."""
+    return name in (frames or {}) or name in model.link_index or name in model.joint_index
+
+
+def _carried(model: Model, name: object, more: tuple[str, ...]) -> tuple[int, Frame]:
+    if isinstance(name, str) and name in model.link_index:
+        link = model.links[model.link_index[name]]
+        return link.body, link.frame
+    if isinstance(name, str) and name in model.joint_index:
+        joint = model.joints[model.joint_index[name]]
+        return joint.body, joint.frame
+    known = dict.fromkeys([*more, *model.link_index, *model.joint_index])
+    raise ModelError(unknown_name("frame (link or joint)", name, known))
+
+
+def prepare_frames(
+    model: Model,
+    frames: Sequence[NamedFrame],
+    reference: Reference = "local_world_aligned",
+) -> Kernel:
+    """Return the kernel (q, v) -> position (F, 3), rotation (F, 3, 3), jacobian, drift (F, 6)."""
+
+    def function(q: Array, v: Array) -> tuple[Array, ...]:
+        state = state_vectors(model, q, v, "world")
+        each = [frame_kinematics(model, state, one.body, one.place, reference) for one in frames]
+        return tuple(np.array([kin[k] for kin in each]) for k in range(4))
+
+    named = " ".join(one.identity for one in frames)
+    inputs, outputs = {"q": model.nq, "v": model.nv}, ("position", "rotation", "jacobian", "drift")
+    what = f"frames {reference} {named}"
+    return model_kernel(model, "frames", inputs, outputs, function, what)
+
+
+def prepare_centroid(model: Model) -> Kernel:
+    """Return the kernel (q, v) of `equations.centroid`."""
+
+    def function(q: Array, v: Array) -> tuple[Array, ...]:
+        return tuple(centroid(model, q, v))
+
+    inputs = {"q": model.nq, "v": model.nv}
+    return model_kernel(model, "centroid", inputs, Centroid._fields, function, "centroid")

@@ -1,0 +1,275 @@
+"""How one signal of a joint is to be smoothed: its noise, and the smoothing that it asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbd_bridge.motion.derivatives import derivatives
+from mbd_bridge.motion.smoothing.basis import Floats
+from mbd_bridge.motion.smoothing.fluctuation import Fluctuation, fluctuation
+from mbd_bridge.motion.smoothing.fusion import Compared, agreement, exact_apart
+from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
+from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
+from mbd_bridge.motion.smoothing.noise import FEWEST, UNIFORM, repeats, rounding_step, white_noise
+from mbd_bridge.motion.smoothing.options import Smoothing
+from mbd_bridge.motion.smoothing.rows import measured_rows
+from mbd_bridge.motion.smoothing.signals import Signal
+from mbd_bridge.motion.smoothing.spline import (
+    Data,
+    NormalEquations,
+    Spline,
+    at_times,
+    parts_of,
+    reach,
+    usual_step,
+)
+
+ROUNDING = 1e-12
+"""Noise relative to the largest position (or to 1 rad or m) that is a rounding of floats."""
+MATTERS = 1e-4
+"""Noise of the interpolated acceleration, relative to the largest acceleration, from which on it is
+smoothed."""
+EVEN = 0.01
+"""Share of a step by which steps may differ where fluctuations of exact values are looked for."""
+FIRST_REPEATS = 0.1
+"""s, over which equal values count as one, before the cut-off is known."""
+
+
+@dataclass(frozen=True)
+class SignalPlan:
+    """How a signal is smoothed.
+
+    Attributes
+    ----------
+    smoothed : whether it is
+    sigma : standard deviation of its noise
+    step : to which it was rounded, or 0
+    rate_sigma : standard deviation of measured rates, None if none are used
+    rate_step : to which these were rounded, or 0
+    apart : how far measured rates are from the positions' (RMS), if they are not used for that
+    fluctuation : what may be noise though no smoothing can tell it from motion
+    choice : of the spline, for data with the weights of `data_of`
+    lumped : rows over which equal values count as one
+    held : whether a recorder wrote values again until new ones came; the copies count nothing
+    glitches : single samples far from their neighbours, in the blocks; they count nothing
+    """
+
+    smoothed: bool
+    sigma: float
+    step: float = 0.0
+    rate_sigma: float | None = None
+    choice: Choice | None = None
+    lumped: float = 1.0
+    held: bool = False
+    glitches: int = 0
+    rate_step: float = 0.0
+    apart: float = 0.0
+    fluctuation: Fluctuation | None = None
+
+    def reach(self, step: float) -> float:
+        """Return for how long, s, a row has an influence, for a usual time step."""
+        assert self.choice is not None
+        order, weight = self.choice.order, self.choice.weight
+        if self.rate_sigma is None:
+            omega = 2.0 * math.pi * self.choice.cutoff
+            return reach(weight, order, weight * omega ** (2 * order))
+        return reach(weight, order, self.sigma**-2.0 / step, self.rate_sigma**-2.0 / step)
+
+
+def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
+    """Return the data of each column of a signal, with weights."""
+    weights = np.full(len(time), plan.sigma**-2.0)
+    if plan.step > 0.0 and plan.lumped > 1.0:
+        weights = weights / np.minimum(repeats(signal.values[:, 0]), plan.lumped)
+    copied, glitch = measured_rows(time, signal.values)
+    fresh = ~(copied | glitch)
+    weights = np.where(fresh, weights, 0.0)
+    if plan.rate_sigma is None or signal.rates is None:
+        return [Data(time, column, weights) for column in signal.values.T]
+    more = np.where(fresh, plan.rate_sigma**-2.0, 0.0)
+    if plan.rate_step > 0.0 and plan.lumped > 1.0:
+        more = more / np.minimum(repeats(signal.rates[:, 0]), plan.lumped)
+    return [
+        Data(time, column, weights, rate, more)
+        for column, rate in zip(signal.values.T, signal.rates.T, strict=True)
+    ]
+
+
+def estimate(
+    times: Sequence[Floats],
+    signals: Sequence[Signal],
+    options: Smoothing,
+    factor: float,
+    exact_rates: bool = False,
+    other_step: float = 0.0,
+) -> SignalPlan:
+    """Return how a signal, which comes in blocks, is smoothed.
+
+    Parameters
+    ----------
+    factor : of the unit in which it was written; see `rounding_step`
+    exact_rates : the measured rates are without noise: nothing need be smoothed if they agree
+    other_step : to which another joint was rounded, or 0
+    """
+    pairs = list(zip(times, signals, strict=True))
+    rows = [measured_rows(t, s.values) for t, s in pairs]
+    held = any(bool(copied.any()) for copied, _ in rows)
+    glitches = sum(int(np.count_nonzero(glitch)) for _, glitch in rows)
+    every, left_out = pairs, held or glitches > 0
+    if left_out:
+        pairs = [
+            (t[~(a | b)], s.rows(~(a | b))) for (t, s), (a, b) in zip(pairs, rows, strict=True)
+        ]
+    steps = {rounding_step(t, s.values[:, 0], factor, other_step) for t, s in pairs}
+    step = max(steps) if signals[0].kind != "turn" else 0.0
+    white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
+    size = max(1.0, *(float(np.abs(s.values).max()) for s in signals))
+    sigma = max(white, UNIFORM * step)
+    rates, rate_step, apart = None, 0.0, 0.0
+    if signals[0].rates is not None:
+        measured = [(t, s.rates) for t, s in pairs if s.rates is not None]
+        rate_step = max(rounding_step(t, rate[:, 0]) for t, rate in measured)
+        rates = max(_noise(measured, signals[0].freedom), UNIFORM * rate_step)
+    quiet = sigma <= ROUNDING * size and (rates or 0.0) <= ROUNDING * size
+    forced = options.method == "spline" or options.cutoff is not None
+    if len(pairs[0][0]) < FEWEST:
+        return SignalPlan(False, sigma, step)
+    if rates is not None and quiet:
+        apart = max(exact_apart(t, s.values, s.rates) for t, s in pairs if s.rates is not None)
+    if quiet and not (forced or left_out or apart):
+        return SignalPlan(False, sigma, step)
+    pairs, forced = every, forced or left_out
+    plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held, glitches=glitches)
+    plan = _chosen(plan, pairs, options)
+    if rates is not None and not apart:
+        rates, apart = _agreement(plan, pairs, rates)
+    if apart:
+        return replace(plan, apart=apart)
+    if not forced and (exact_rates or not _matters(plan, pairs, rates)):
+        return SignalPlan(False, plan.sigma, plan.step)  # its noise is too small to matter
+    if rates is None:
+        return plan
+    floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)
+    plan = replace(plan, rate_sigma=max(rates, floor), rate_step=rate_step)
+    return _chosen(plan, pairs, options)
+
+
+def _noise(pairs: Sequence[tuple[Floats, Floats]], freedom: int) -> float:
+    """Return the median over blocks of the white noise of a signal."""
+    found = [math.sqrt(float(np.sum(white_noise(t, x) ** 2)) / freedom) for t, x in pairs]
+    return float(np.median(found))
+
+
+def _chosen(
+    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], options: Smoothing
+) -> SignalPlan:
+    """Return the plan with the smoothing of largest likelihood, and the noise that it leaves."""
+    step = usual_step([t for t, _ in pairs])
+    lumped = [FIRST_REPEATS / step, None] if plan.step > 0.0 else [None]
+    for rows in lumped:
+        if plan.choice is not None:
+            rows = 0.5 / (plan.choice.cutoff * step)
+        plan = replace(plan, lumped=max(1.0, rows or 1.0))
+        blocks = Blocks([data for t, s in pairs for data in data_of(plan, t, s)])
+        choice = blocks.choose(ORDERS, options.cutoff)
+        plan = replace(plan, choice=choice)
+    first = pairs[0][1]
+    lost = first.values.shape[1] / first.freedom  # a quaternion's length is no noise
+    scale = choice.scale * math.sqrt(lost)
+    if plan.step > 0.0:
+        scale = max(scale, UNIFORM * plan.step / plan.sigma)
+    return replace(plan, choice=replace(choice, scale=scale))
+
+
+def _fits(
+    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]]
+) -> Iterator[tuple[Floats, Signal, list[Spline]]]:
+    """Yield blocks with the splines of their columns."""
+    assert plan.choice is not None
+    step = usual_step([time for time, _ in pairs])
+    order, weight = plan.choice.order, plan.choice.weight
+    spacing = knot_spacing(order, plan.choice.cutoff, step)
+    for time, signal in pairs:
+        data = data_of(plan, time, signal)
+        for part in parts_of(time, step):
+            splines = [
+                NormalEquations(one.rows(part), order, spacing).solve(weight) for one in data
+            ]
+            rates = None if signal.rates is None else signal.rates[part]
+            yield time[part], replace(signal, values=signal.values[part], rates=rates), splines
+
+
+def watched(plan: SignalPlan, times: Sequence[Floats], signals: Sequence[Signal]) -> SignalPlan:
+    """Return the plan of a signal, which comes in blocks, with what fluctuates all along it."""
+    step = usual_step(times)
+    pairs = list(zip(times, signals, strict=True))
+    parts, variances = list[Floats](), [0.0]
+    if plan.smoothed and plan.choice is not None:
+        for time, _, splines in _fits(plan, pairs):
+            even = np.arange(time[0], time[-1], step)
+            parts += [spline(even, (2,))[0] for spline in splines]
+            _, covariance = splines[0].covariance()
+            variances.append(float(np.mean(covariance[:, 2, 2])) * plan.choice.scale**2)
+    elif signals[0].rates is None:
+        for time, signal in pairs:
+            if len(time) >= FEWEST and np.ptp(np.diff(time)) < EVEN * step:
+                parts += list(derivatives(time, signal.values, (2,))[0].T)
+    if not parts:
+        return plan
+    rounding = ROUNDING * max(1.0, *(float(np.abs(signal.values).max()) for signal in signals))
+    found = fluctuation(parts, step, max(variances), rounding)
+    return replace(plan, fluctuation=found)
+
+
+def _matters(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], rates: float | None) -> bool:
+    """Return whether noise shows in accelerations that are interpolated."""
+    assert plan.choice is not None
+    step = usual_step([t for t, _ in pairs])
+    noise = plan.sigma * plan.choice.scale * INTERPOLATED[0] / step**2
+    if rates is not None:
+        noise = rates * INTERPOLATED[1] / step
+    largest = max(
+        float(np.abs(spline(time, (2,))[0]).max())
+        for time, _, splines in _fits(plan, pairs)
+        for spline in splines
+    )
+    return noise > MATTERS * largest
+
+
+def _agreement(
+    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], white: float
+) -> tuple[float, float]:
+    """Return the noise with which measured rates count, and how far apart they are (`fusion`)."""
+    assert plan.choice is not None
+    parts = []
+    for time, signal, splines in _fits(plan, pairs):
+        assert signal.rates is not None
+        knots, covariance = splines[0].covariance()
+        known = at_times(time, knots, covariance) * plan.choice.scale**2
+        variances = np.stack([known[:, 1, 1], known[:, 2, 2]])
+        used = data_of(plan, time, signal)[0].weights > 0.0
+        for spline, rates in zip(splines, signal.rates.T, strict=True):
+            derived = np.array(spline(time, (1, 2, 3)))
+            parts.append(Compared(rates[used], derived[:, used], variances[:, used]))
+    rows = max(1, round(0.5 / (plan.choice.cutoff * usual_step([t for t, _ in pairs]))))
+    first = pairs[0][1]
+    return agreement(parts, white, rows, first.values.shape[1] / first.freedom)
+
+
+def exact(times: Sequence[Floats], rates: Sequence[Floats]) -> bool:
+    """Return whether no noise shows in the derivatives of measured velocities (N, n) in blocks."""
+    step = usual_step(times)
+    noise = [white_noise(t, v) for t, v in zip(times, rates, strict=True)]
+    sizes = [
+        np.abs(np.gradient(v, t, axis=0)).max(axis=0) for t, v in zip(times, rates, strict=True)
+    ]
+    largest = np.max(sizes, axis=0)
+    rounded = [
+        rounding_step(t, column) for t, v in zip(times, rates, strict=True) for column in v.T
+    ]
+    white = np.median(noise, axis=0) * INTERPOLATED[1] / step
+    return bool(np.all(white <= MATTERS * largest)) and not any(rounded)

@@ -1,0 +1,149 @@
+"""The smoothing that the data ask for: order, cut-off and noise of largest restricted likelihood.
+
+Smoothing splines are Gaussian processes, so their parameters have a likelihood (Wahba85). With the
+trend that the penalty leaves free integrated out (REML) and the common variance s² profiled,
+
+    -2 log L = n log(Σ w r² + λ ∫ (f⁽ᵖ⁾)² dt) + log |A| - log |λ Ω|,    s² = (Σ w r² + ...) / n
+
+with n numbers less p; where s is known, (Σ w r² + ...) / s² stands for the first term. It
+undersmooths far less often than generalised cross-validation, and orders p can be
+compared by it as cut-offs can: a motion with jumps of its acceleration asks for p = 3, a smooth one
+for more. Data may come in blocks, which share the parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from mbd_bridge.motion.smoothing.spline import (
+    OVERSAMPLING,
+    Data,
+    NormalEquations,
+    parts_of,
+    penalty_weight,
+    usual_step,
+)
+
+ORDERS = (3, 4, 5)
+"""Orders of the derivative that is penalised. A second derivative needs 3; 6 gains nothing."""
+STEP = math.sqrt(2.0)
+"""Ratio of cut-offs that are tried one after another."""
+PERIODS = 3.0
+"""Periods of the lowest cut-off in a block, at least."""
+MOTION_LEFT = 2.0
+"""Ratio of what a spline leaves to the noise of the weights from which on motion is among it: the
+likelihood may have another maximum at higher cut-offs."""
+EXACT = 0.02
+"""Relative accuracy of the cut-off: the likelihood is flat there."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Parameters of a smoothing spline.
+
+    Attributes
+    ----------
+    order, weight : p, and λ for data of the weights that it was chosen with
+    cutoff : Hz, at which a sine is halved
+    scale : s, by which 1 / √weight of the data must be multiplied to give standard deviations
+    deviance : -2 log L
+    """
+
+    order: int
+    weight: float
+    cutoff: float
+    scale: float
+    deviance: float
+
+
+class Blocks:
+    """Data in blocks that are smoothed with the same parameters."""
+
+    def __init__(self, blocks: Sequence[Data]) -> None:
+        self._step = usual_step([data.time for data in blocks])
+        blocks = [data.rows(part) for data in blocks for part in parts_of(data.time, self._step)]
+        self._blocks = blocks
+        lasting = sum(float(data.time[-1] - data.time[0]) for data in blocks)
+        self._density = sum(float(data.weights.sum()) for data in blocks) / lasting
+        rates = [data.rate_weights for data in blocks if data.rate_weights is not None]
+        self._rate_density = sum(float(weights.sum()) for weights in rates) / lasting
+        self._lowest = PERIODS / max(float(data.time[-1] - data.time[0]) for data in blocks)
+        self._highest = 1.0 / self._step
+        self._scale: float | None = None
+        self._equations: dict[tuple[int, float], list[NormalEquations]] = {}
+
+    def choose(
+        self,
+        orders: Sequence[int] = ORDERS,
+        cutoff: float | None = None,
+        scale: float | None = None,
+    ) -> Choice:
+        """Return the parameters of largest likelihood, at a cut-off or a scale if one is given."""
+        self._scale = scale
+        if cutoff is not None:
+            found = [self.at(order, cutoff) for order in orders]
+        else:
+            found = [self._best(order) for order in orders]
+        return min(found, key=lambda choice: choice.deviance)
+
+    def at(self, order: int, cutoff: float) -> Choice:
+        """Return the likelihood and the scale for an order and a cut-off."""
+        weight = penalty_weight(cutoff, order, self._density, self._rate_density)
+        squares = constant = 0.0
+        number = 0
+        for equations in self._assembled(order, cutoff):
+            try:
+                part, more = equations.deviance(equations.solve(weight))
+            except LinAlgError:  # too few data for so little smoothing
+                return Choice(order, weight, cutoff, math.nan, math.inf)
+            squares, constant = squares + part, constant + more
+            number += equations.data.number - order
+        squares = max(squares, float(np.finfo(np.float64).tiny))
+        if self._scale is not None:
+            deviance = squares / self._scale**2 + constant
+        else:
+            deviance = number * math.log(squares) + constant
+        return Choice(order, weight, cutoff, math.sqrt(squares / number), deviance)
+
+    def _assembled(self, order: int, cutoff: float) -> list[NormalEquations]:
+        """Return equations on knots that are dense enough."""
+        key = order, knot_spacing(order, cutoff, self._step)
+        if key not in self._equations:
+            self._equations[key] = [NormalEquations(data, *key) for data in self._blocks]
+        return self._equations[key]
+
+    def _best(self, order: int) -> Choice:
+        """Return the best cut-off: upwards until only noise is left, then between neighbours."""
+        from scipy.optimize import minimize_scalar
+
+        tried = [self.at(order, self._lowest)]
+        while tried[-1].cutoff * STEP <= self._highest:
+            tried.append(self.at(order, tried[-1].cutoff * STEP))
+            worse = len(tried) > 2
+            worse = worse and tried[-1].deviance > tried[-2].deviance > tried[-3].deviance
+            if worse and tried[-1].scale < MOTION_LEFT:
+                break
+        best = min(tried, key=lambda choice: choice.deviance)
+        found = minimize_scalar(
+            lambda x: self.at(order, math.exp(x)).deviance,
+            bounds=(math.log(best.cutoff / STEP), math.log(best.cutoff * STEP)),
+            method="bounded",
+            options={"xatol": EXACT},
+        )
+        refined = self.at(order, math.exp(float(found.x)))
+        return min(refined, best, key=lambda choice: choice.deviance)
+
+
+def knot_spacing(order: int, cutoff: float, step: float) -> float:
+    """Return the spacing of knots, s, for a usual time step: half of it, at least.
+
+    With knots no denser than the samples, a spline that follows them leaves nothing open between:
+    its accelerations would seem far more exact than they are.
+    """
+    level = math.floor(math.log2(1.0 / (OVERSAMPLING[order] * cutoff * step)))
+    return float(step * 2.0 ** max(-1, level))

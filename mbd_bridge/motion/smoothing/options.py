@@ -1,0 +1,57 @@
+"""How positions are smoothed before rates are derived: what a user may ask for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from mbd_bridge.base.errors import StateError
+
+Method = Literal["auto", "spline", "savgol", "lowpass", "off"]
+METHODS = get_args(Method)
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """How noise is kept out of velocities and accelerations.
+
+    Attributes
+    ----------
+    method : "auto", smoothing splines where the data are noisy, interpolation where they are not;
+        "spline", smoothing splines for everything that is derived; "savgol", Savitzky-Golay
+        filters; "lowpass", Butterworth filters run forwards and backwards; "off", interpolation
+    cutoff : Hz, at which a sine is halved; None: what noise and motion ask for
+    """
+
+    method: Method = "auto"
+    cutoff: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise StateError(
+                f"smooth: expected one of {', '.join(METHODS)}, got {self.method!r:.60}"
+            )
+        if self.cutoff is None:
+            return
+        if isinstance(self.cutoff, bool) or not isinstance(self.cutoff, int | float):
+            raise StateError(f"cutoff: expected a frequency in Hz, got {self.cutoff!r:.60}")
+        if not (math.isfinite(self.cutoff) and self.cutoff > 0.0):
+            raise StateError(f"cutoff: expected a positive frequency in Hz, got {self.cutoff:g}")
+        if self.method == "off":
+            raise StateError('cutoff: nothing is smoothed with smooth="off"; leave one of them out')
+
+    @staticmethod
+    def of(smooth: Smooth = "auto", cutoff: float | None = None) -> Smoothing:
+        """Return the checked options that a call gives."""
+        if isinstance(smooth, Smoothing):
+            if cutoff is not None:
+                raise StateError("cutoff: stands in smooth=Smoothing(...) already")
+            return smooth
+        method = "off" if smooth is None or smooth is False else smooth
+        return Smoothing("auto" if method is True else method, cutoff)
+
+
+Smooth: TypeAlias = Smoothing | Method | bool | None
+"""What callers may give for `smooth`: None and False are "off"."""
+OFF = Smoothing("off")

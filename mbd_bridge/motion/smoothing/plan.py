@@ -1,0 +1,359 @@
+"""How a motion is smoothed: found from some blocks of its rows, then done to all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.model import Body, ModelJoint
+from mbd_bridge.model.units import velocity_units
+from mbd_bridge.motion.derivatives import derivatives
+from mbd_bridge.motion.smoothing.basis import Floats
+from mbd_bridge.motion.smoothing.clock import EvenClock, better, rows_of_influence, ticks
+from mbd_bridge.motion.smoothing.estimate import SignalPlan, data_of, estimate, exact, watched
+from mbd_bridge.motion.smoothing.filters import LENGTHS, filtered, noise_covariance
+from mbd_bridge.motion.smoothing.guard import Curve, Guard, Stretch
+from mbd_bridge.motion.smoothing.interpolation import interpolated
+from mbd_bridge.motion.smoothing.likelihood import knot_spacing
+from mbd_bridge.motion.smoothing.noise import rounding_step
+from mbd_bridge.motion.smoothing.options import Smoothing
+from mbd_bridge.motion.smoothing.records import Channel, CoordinateNoise
+from mbd_bridge.motion.smoothing.signals import Derivatives, Signal, motion_of, signals_of
+from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, parts_of, usual_step
+
+WHOLE = 16_384
+"""Rows up to which a motion is looked at as a whole."""
+ROWS, BLOCKS = 4096, 8
+"""Rows of a block of a longer one, and the most blocks that are looked at."""
+EVEN = 0.01
+"""Share of a step by which steps may differ for filters that need even times."""
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Rows of a motion as far as they were measured.
+
+    Attributes
+    ----------
+    time, q : (N,) s and (N, nq)
+    v : (N, nv), of which the measured ones are meant
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+
+
+@dataclass(frozen=True)
+class JointToSmooth:
+    """A joint whose velocities or accelerations are not known.
+
+    Attributes
+    ----------
+    joint, body : of the model
+    measured : whether its velocities are measured
+    factors : of the units in which its coordinates were written
+    """
+
+    joint: ModelJoint
+    body: Body
+    measured: bool
+    factors: tuple[float, ...]
+
+    def factor(self, signal: int) -> float:
+        """Return the factor of the unit in which one of its signals was written."""
+        return self.factors[signal]
+
+    def signals(self, states: States) -> list[Signal]:
+        """Return its signals."""
+        v = states.v[:, self.body.v] if self.measured else None
+        return signals_of(self.joint.type, states.q[:, self.body.q], v)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedJoint:
+    """Positions, velocities and accelerations of a joint, their errors, and what was found."""
+
+    q: Floats
+    v: Floats
+    a: Floats
+    channels: tuple[Channel, ...]
+    stretches: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How the rows of a motion are smoothed.
+
+    Attributes
+    ----------
+    options : what was asked for
+    clock : whose times replace the stamps, or None
+    origin, step : s, the first time of the motion and the usual step
+    signals : by name of the joint, those of its signals
+    """
+
+    options: Smoothing
+    clock: EvenClock | None
+    origin: float
+    step: float
+    signals: Mapping[str, tuple[SignalPlan, ...]] = field(default_factory=dict)
+
+    @property
+    def overlap(self) -> int:
+        """Rows beyond a piece of a motion that have an influence on it."""
+        lasting = [0.0]
+        for plans in self.signals.values():
+            for plan in plans:
+                if plan.smoothed and plan.choice is not None:
+                    lasting += [plan.reach(self.step), LENGTHS / plan.choice.cutoff]
+        clock = 0 if self.clock is None else rows_of_influence()
+        return math.ceil(max(lasting) / self.step) + clock
+
+    def smooths(self, joint: str) -> bool:
+        """Return whether anything of a joint is smoothed."""
+        return any(plan.smoothed for plan in self.signals.get(joint, ()))
+
+    def times(self, stamps: Floats) -> Floats:
+        """Return the times at time stamps (N,)."""
+        even = ticks(stamps) if self.clock is not None else None
+        return stamps if even is None else even[0]
+
+    def smoothed(self, one: JointToSmooth, states: States) -> SmoothedJoint | None:
+        """Return a joint's motion, smoothed where it is noisy; None: one spline interpolates it."""
+        smooths = self.smooths(one.joint.name)
+        if self.options.method == "off" or (one.measured and not smooths):
+            return None
+        parts: list[Derivatives] = []
+        channels: list[Channel] = []
+        stretches = list[Stretch]()
+        signals, plans = one.signals(states), self.signals[one.joint.name]
+        curves = [
+            self._curve(plan, states.time, signal, one.factor(k))
+            for k, (signal, plan) in enumerate(zip(signals, plans, strict=True))
+        ]
+        if all(curve is None for curve in curves):
+            return None
+        for signal, curve in zip(signals, curves, strict=True):
+            if curve is None:
+                parts.append((signal.values, *_two(states.time, signal.values)))
+                continue
+            values, first, second = curve.derived
+            parts.append((values, first, second))
+            stretches += curve.stretches
+            if not curve.covariance.any():
+                continue
+            axes = range(3) if signal.kind == "turn" else (signal.axis,)
+            start = signal.axis if signal.kind == "plain" else 0
+            turn = 3 if signal.kind == "turn" and one.joint.type.nq > 4 else 0
+            channels += [
+                Channel(
+                    signal.kind,
+                    axis,
+                    one.body.q.start + start + turn,
+                    one.body.v.start + start + turn,
+                    turn > 0,
+                    curve.knots,
+                    curve.covariance * signal.angle**2,
+                )
+                for axis in axes
+            ]
+        return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels), tuple(stretches))
+
+    def _curve(self, plan: SignalPlan, time: Floats, signal: Signal, factor: float) -> Curve | None:
+        """Return the curve of a signal, None if it is interpolated by one spline and exact."""
+        curve = self._fitted(plan, time, signal, factor)
+        if plan.fluctuation is None:
+            return curve
+        if curve is None:
+            derived = np.array([signal.values, *_two(time, signal.values)])
+            curve = Curve(derived, time[[0, -1]], np.zeros((2, 3, 3)))
+        curve.covariance = curve.covariance + plan.fluctuation.covariance
+        return curve
+
+    def _fitted(
+        self, plan: SignalPlan, time: Floats, signal: Signal, factor: float
+    ) -> Curve | None:
+        """Return the curve that white noise asks for, None if one spline interpolates."""
+        if plan.smoothed and self.options.method in ("savgol", "lowpass"):
+            return self._filtered(plan, time, signal)
+        if plan.smoothed:
+            return self._splined(plan, time, signal)
+
+        def smooth(rows: slice) -> Curve | None:
+            part = signal.rows(rows)
+            own = estimate([time[rows]], [part], self.options, factor)
+            return self._splined(own, time[rows], part) if own.smoothed else None
+
+        return interpolated(time, signal.values, self.step, smooth)
+
+    def _splined(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
+        assert plan.choice is not None
+        order, weight = plan.choice.order, plan.choice.weight
+        spacing = knot_spacing(order, plan.choice.cutoff, self.step)
+        data = data_of(plan, time, signal)
+        curves = []
+        for part in parts_of(time, self.step):
+            begin = self.origin + spacing * math.floor((time[part][0] - self.origin) / spacing)
+            own = [one.rows(part) for one in data]
+            splines = [NormalEquations(one, order, spacing, begin).solve(weight) for one in own]
+            derived = np.stack([np.array(spline(time[part])) for spline in splines], axis=-1)
+            knots, covariance = splines[-1].covariance()
+            curve = Curve(derived, knots, covariance * plan.choice.scale**2)
+            self._guard(plan, own).watch(curve)
+            curves.append(curve)
+        return Curve(
+            np.concatenate([one.derived for one in curves], axis=1),
+            np.concatenate([one.knots for one in curves]),
+            np.concatenate([one.covariance for one in curves]),
+            [stretch for one in curves for stretch in one.stretches],
+        )
+
+    def _guard(self, plan: SignalPlan, data: Sequence[Data]) -> Guard:
+        assert plan.choice is not None
+        own = self.options.cutoff is None and self.options.method in ("auto", "spline")
+        scale, cutoff = plan.choice.scale, plan.choice.cutoff
+        return Guard(data, scale, plan.sigma, 0.5 * plan.step, self.step, own, cutoff)
+
+    def _filtered(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
+        assert plan.choice is not None
+        assert self.options.method in ("savgol", "lowpass")
+        cutoff, steps = plan.choice.cutoff, np.diff(time)
+        if np.ptp(steps) > EVEN * self.step:
+            raise StateError(
+                f"smooth={self.options.method!r}: expected even times, got steps of "
+                f"{steps.min():g} to {steps.max():g} s; use smooth='spline'"
+            )
+        if cutoff * self.step >= 0.5:
+            raise StateError(
+                f"cutoff: expected less than half the sampling rate, {0.5 / self.step:g} Hz, got "
+                f"{cutoff:g} Hz"
+            )
+        derived = np.array(filtered(self.options.method, time, signal.values, cutoff))
+        covariance = plan.sigma**2 * noise_covariance(self.options.method, cutoff, self.step)
+        knots = np.array([time[0], time[-1]])
+        curve = Curve(derived, knots, np.array([covariance, covariance]))
+        self._guard(plan, data_of(plan, time, signal)).watch(curve)
+        return curve
+
+
+def _two(time: Floats, values: Floats) -> tuple[Floats, Floats]:
+    first, second = derivatives(time, values, (1, 2))
+    return first, second
+
+
+def block_stride(rows: int) -> int:
+    """Return at every how many blocks of `ROWS` rows a motion of so many rows is looked at."""
+    stride = 1
+    while -(-(rows // ROWS) // stride) > BLOCKS:
+        stride *= 2
+    return stride
+
+
+def blocks_of(states: States) -> list[States]:
+    """Return the rows of a motion from which its noise is estimated."""
+    rows = len(states.time)
+    if rows <= WHOLE:
+        return [states]
+    begins = range(0, rows - ROWS + 1, ROWS * block_stride(rows))
+    return [
+        States(*(part[k : k + ROWS] for part in (states.time, states.q, states.v))) for k in begins
+    ]
+
+
+def make_plan(
+    options: Smoothing, joints: Sequence[JointToSmooth], blocks: Sequence[States]
+) -> Plan:
+    """Return how a motion is smoothed, from blocks of its rows (`blocks_of`)."""
+    clock, times = _clock(joints, blocks) if options.method != "off" else (None, None)
+    times = [states.time for states in blocks] if times is None else times
+    step = usual_step(times)
+    plan = Plan(options, clock, float(times[0][0]), step)
+    if options.method == "off":
+        return plan
+    signals, other = {}, _usual_rounding(joints, blocks)
+    for one in joints:
+        each = [one.signals(states) for states in blocks]
+        known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
+        plans = []
+        for k in range(len(each[0])):
+            same = [parts[k] for parts in each]
+            plan_of_it = estimate(times, same, options, one.factor(k), known, other)
+            plans.append(watched(plan_of_it, times, same))
+        signals[one.joint.name] = tuple(plans)
+    return Plan(options, clock, float(times[0][0]), step, signals)
+
+
+def _usual_rounding(joints: Sequence[JointToSmooth], blocks: Sequence[States]) -> float:
+    """Return the smallest step to which angles were rounded, 0 if none were."""
+    steps = [
+        rounding_step(states.time, signal.values[:, 0], one.factor(0))
+        for one in joints
+        if one.joint.type.nq == 1
+        for states in blocks
+        for signal in one.signals(states)
+    ]
+    return min((step for step in steps if step > 0.0), default=0.0)
+
+
+def _clock(
+    joints: Sequence[JointToSmooth], blocks: Sequence[States]
+) -> tuple[EvenClock | None, list[Floats] | None]:
+    """Return the clock behind the stamps, and its times in each block, if there is a better one."""
+    found = [ticks(states.time) for states in blocks]
+    each = [one for one in found if one is not None]
+    if not joints or len(each) < len(blocks):
+        return None, None
+    values = [
+        np.hstack([s.values for one in joints for s in one.signals(states)]) for states in blocks
+    ]
+    even = [times for times, _ in each]
+    if not better([states.time for states in blocks], even, values):
+        return None, None
+    clocks = [clock for _, clock in each]
+    period = float(np.median([clock.period for clock in clocks]))
+    jitter = float(np.median([clock.jitter for clock in clocks]))
+    return EvenClock(period, jitter), even
+
+
+def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[CoordinateNoise, ...]:
+    """Return what is to be told of each noisy signal."""
+    found = []
+    for one in joints:
+        units = velocity_units(one.joint.type)
+        for place, signal in enumerate(plan.signals.get(one.joint.name, ())):
+            noisy = signal.fluctuation
+            if noisy is not None and not noisy.doubtful:
+                noisy = None
+            if signal.sigma == 0.0 and not signal.held and noisy is None:
+                continue
+            turn = place == 3 or one.joint.type.nq == 4
+            angle = 2.0 if turn else 1.0
+            names = one.joint.type.velocities
+            name = one.joint.name
+            if not turn and len(names) > 1:
+                name += names[place]
+            choice = signal.choice
+            scale = 1.0 if choice is None else choice.scale
+            rate = None if signal.rate_sigma is None else signal.rate_sigma * scale * angle
+            found.append(
+                CoordinateNoise(
+                    name,
+                    "rad" if turn else units[place],
+                    signal.sigma * scale * angle,
+                    signal.step,
+                    rate,
+                    signal.smoothed,
+                    0 if choice is None else choice.order,
+                    0.0 if choice is None else choice.cutoff,
+                    signal.held,
+                    signal.glitches,
+                    signal.apart * angle,
+                    None if noisy is None else (noisy.low, noisy.high, noisy.size * angle),
+                )
+            )
+    return tuple(found)

@@ -1,0 +1,120 @@
+"""Motions as the columns and rows of a table, with units, and the names of all columns in files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import NamedTuple, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.files.tables import Column, TableWriter
+from mbd_bridge.model import Model
+from mbd_bridge.model.units import RATE, model_units
+
+Floats = NDArray[np.float64]
+
+FORCES = ("fx", "fy", "fz")
+MOMENTS = ("mx", "my", "mz")
+COMPONENTS = (*FORCES, *MOMENTS)
+REACTION = "reaction"
+ACTUATION = "actuation"
+SPINS = "spins"
+UNDETERMINED = " (undetermined)"
+"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
+nobody takes it for the other kind by asking for its name."""
+BAND_SUFFIX = ".band"
+"""Follows the name of a load's column: how exactly its numbers are known."""
+
+TIME = Column("time", "s")
+CONTENT, MADE_BY, LOAD, NOTES = "content", "made by", "load", "notes"
+"""What files say about themselves, by these keys."""
+FRAMES = (
+    "quaternions x, y, z, w from the child's axes to the parent's; velocities and accelerations of "
+    "free and ball joints in the child's axes"
+)
+
+
+class FurtherColumns(NamedTuple):
+    """Further columns of a motion's table: joint loads at the same times.
+
+    Attributes
+    ----------
+    columns : names and units
+    rows : (N, columns)
+    attributes : what a reader of the columns must know
+    """
+
+    columns: tuple[Column, ...]
+    rows: Floats
+    attributes: dict[str, str]
+
+
+def motion_columns(model: Model) -> tuple[Column, ...]:
+    """Return the columns of a motion: time, coordinates, velocities, accelerations."""
+    of_q, of_v = model_units(model)
+    names = model.coordinate_names, model.velocity_names, model.velocity_names
+    columns, all_units = [TIME], (of_q, of_v, of_v)
+    for suffix, per, own, units in zip(("", ".vel", ".acc"), RATE, names, all_units, strict=True):
+        columns += [Column(n + suffix, unit + per) for n, unit in zip(own, units, strict=True)]
+    return tuple(columns)
+
+
+def save_motion(
+    path: str | PathLike[str] | TextIO,
+    model: Model,
+    parts: Sequence[Floats],
+    *,
+    beside: FurtherColumns | None = None,
+    digits: int | None = None,
+    notes: Sequence[str] = (),
+    gaps: bool | None = None,
+) -> None:
+    """Write a motion, and what is known at the same times.
+
+    Parameters
+    ----------
+    parts : time (N,), q, v and a (N, ...)
+    gaps : take nan too; see `TableWriter`
+    """
+    columns, said = motion_columns(model), attributes(f"motion of {model.name}", notes)
+    said["frames"] = FRAMES
+    rows = np.column_stack(parts)
+    if beside is not None:
+        columns += beside.columns
+        said |= beside.attributes
+        rows = np.hstack([rows, beside.rows])
+    with TableWriter(path, columns, said, digits=digits, gaps=gaps) as out:
+        out.append(rows)
+
+
+def attributes(content: str, notes: Sequence[str] = ()) -> dict[str, str]:
+    """Return what every file says about itself."""
+    from mbd_bridge import __version__
+
+    notes = name_list("notes", notes, "facts, as texts")
+    if not all(note.isascii() or note.encode(errors="replace").decode() == note for note in notes):
+        raise StateError(f"notes: expected texts that can be written, got {notes!r:.60}")
+    said = {CONTENT: content, MADE_BY: f"mbd_bridge {__version__}"}
+    return said | ({NOTES: "\n".join(notes)} if notes else {})
+
+
+def band_of(name: str) -> str:
+    """Return the name of the column that says how exactly a load's column is known."""
+    bare = name.removesuffix(UNDETERMINED)
+    return bare + BAND_SUFFIX + name.removeprefix(bare)
+
+
+def is_load(name: str, model: Model) -> bool:
+    """Return whether a column of this name holds part of the load of a joint."""
+    bare = name.removesuffix(UNDETERMINED).removesuffix(BAND_SUFFIX)
+    for joint in (*model.joint_index, *(cut.name for cut in model.cuts)):
+        rest = bare.removeprefix(f"{joint}.")
+        if rest != bare and (
+            rest.removeprefix(f"{REACTION}.") in COMPONENTS or rest.split(".")[0] == ACTUATION
+        ):
+            return True
+    return False

@@ -1,7 +1,0 @@
-"""Motion in time: steps, the driver, results."""
-
-from mbd_bridge.simulate.results.simulation import Simulation
-from mbd_bridge.simulate.right_hand_side import RightHandSide, right_hand_side
-from mbd_bridge.simulate.run.driver import simulate
-
-__all__ = ["RightHandSide", "Simulation", "right_hand_side", "simulate"]

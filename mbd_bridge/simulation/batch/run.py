@@ -1,0 +1,443 @@
+"""Simulate many motions of one mechanism: together in the lanes of vectors, and over threads.
+
+Each trajectory has its own start and, if given so, its own forces and its own masses and lengths.
+A trajectory that leaves the safe road (a singular position, numbers that end) stops in its lane
+without stopping the others and is simulated again alone, as `simulate` does it: what comes out does
+not depend on its neighbours.
+
+A look back at the trajectories of a batch: which of them have to be run again, alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import as_floats, function_or_none
+from mbd_bridge.base.errors import FunctionError, SolveError, StateError, whole_number
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import StartStates
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.kernels.run.layout import new_arrays
+from mbd_bridge.kernels.run.march import MOST_LANES, March
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.warnings import warn_left_out
+from mbd_bridge.simulation.batch.clock import Clock
+from mbd_bridge.simulation.batch.lane_passage import LonePassage
+from mbd_bridge.simulation.batch.lanes import Lanes
+from mbd_bridge.simulation.batch.memory import BatchMemory
+from mbd_bridge.simulation.batch.result import SimulationBatch
+from mbd_bridge.simulation.batch.start import (
+    GOOD,
+    MOVING_APART,
+    NOT_CLOSED,
+    NOT_FINITE,
+    OFF_COURSE,
+    constraints_of,
+    moves_inertia,
+    number_of,
+    on_course,
+    sorted_starts,
+    start_states,
+)
+from mbd_bridge.simulation.carried import CARRIED, WORK, carried
+from mbd_bridge.simulation.checks.balance import keep_energy
+from mbd_bridge.simulation.checks.diagnosis import named
+from mbd_bridge.simulation.checks.opening import opening
+from mbd_bridge.simulation.checks.watch import coordinate_scale, grown, may_ring, openings, spread
+from mbd_bridge.simulation.given import system_of
+from mbd_bridge.simulation.inputs.motions import Prescribed
+from mbd_bridge.simulation.inputs.signal import StateFunction
+from mbd_bridge.simulation.inputs.torques import Torque
+from mbd_bridge.simulation.inputs.wrenches import External
+from mbd_bridge.simulation.machine import HasModel, model_of
+from mbd_bridge.simulation.outputs import STATE, without_doubt
+from mbd_bridge.simulation.results.energy import energy_kernel
+from mbd_bridge.simulation.results.simulation import Simulation
+from mbd_bridge.simulation.run.driver import simulate_one
+from mbd_bridge.simulation.run.grid import check_start, number_of_steps
+from mbd_bridge.simulation.run.problem import MOST_BYTES
+from mbd_bridge.simulation.singular.trust import Now
+from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulation.steps.compiled import prepared_step
+from mbd_bridge.simulation.steps.schemes import (
+    CompiledIntegrator,
+    ImplicitScheme,
+    Scheme,
+    compiled_scheme,
+)
+from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.trajectory import Trajectory, held
+from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
+from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
+from mbd_bridge.solve.wrenches import Axes
+
+LOOKS = 3
+"""Records at which accelerations of a batch are looked at."""
+
+
+class Starts(NamedTuple):
+    """The constraints of trajectories, and the rows that are kept, with the trajectories."""
+
+    constraints: Callable[..., tuple[Array, ...]] | None
+    sets: Sequence[tuple[tuple[int, ...], Array]]
+
+
+def batch_march(system: System, scheme: Scheme | None, rows: tuple[int, ...]) -> March:
+    """Return the machine code of steps in lanes."""
+    if scheme is None:
+        return prepared_step(system, rows, MOST_LANES)
+    return SchemeStep(system, rows, scheme).march(MOST_LANES)
+
+
+class LookBack:
+    """Looks at motions that came from lanes.
+
+    Parameters
+    ----------
+    motion : time (K,), q, v, z (N, K, ...), which lanes fill
+    """
+
+    def __init__(
+        self,
+        system: System,
+        scheme: Scheme | None,
+        h: float,
+        motion: tuple[Array, Array, Array, Array],
+        starts: Starts,
+        lanes: Lanes,
+    ) -> None:
+        self.system, self.scheme, self.h, self.lanes = system, scheme, h, lanes
+        self.time, self.qs, self.vs, self.zs = motion
+        self.constraints, self.sets = starts
+
+    def check(self) -> None:
+        """Look at what ended: whether all loops are closed, and where its energy comes from."""
+        system, lanes = self.system, self.lanes
+        model, variants = system.model, system.parameters
+        ended = np.flatnonzero(lanes.done)
+        if self.constraints is not None:
+            least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
+            q, v = self.qs[ended, -1], self.vs[ended, -1]
+            phi, phi_q, _ = self.constraints(q, v, ended)
+            lanes.done[ended] = openings(model, phi, phi_q, v).max(axis=1) < least
+            for rows, members in self.sets:
+                if self.opens(rows, members[lanes.done[members]][:1], LOOKS):
+                    lanes.done[members] = False
+            ended = np.flatnonzero(lanes.done)
+        if len(ended):
+            energy = partial(_energy, energy_kernel(model, variants), variants, ended)
+            q, v, work = self.qs[ended], self.vs[ended], lanes.ends[ended, WORK]
+            p = None if variants is None else variants.inputs[ended]
+            records = self.time, q, v, self.zs[ended]
+            kept = keep_energy(system, self.scheme, energy, records, work, p)
+            lanes.done[ended] = kept & ~grown(self.zs[ended]) & ~self._rings(ended)
+
+    def _rings(self, own: Array) -> Array:
+        """Return which trajectories may end with velocities that ring."""
+        if not isinstance(self.scheme, ImplicitScheme):
+            return np.zeros(len(own), dtype=bool)
+        memory = carried(self.lanes.ends[own])[:, self.system.nz :]
+        scale = self.system.model.velocity_scale
+        change = self.h * SchemeStep(self.system, (), self.scheme).memory.a(memory)[:, : len(scale)]
+        return may_ring(self.vs[own] / scale, change / scale)
+
+    def opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
+        """Return whether the accelerations of these steps lead off the loops.
+
+        One trajectory, k (1,), tells it of all that go by the same machine code.
+        """
+        system, constraints = self.system, self.constraints
+        if constraints is None or not len(k):
+            return False
+        march, trajectory = batch_march(system, self.scheme, rows), Trajectory(system, int(k[0]))
+        begin = None
+        if self.scheme is not None:
+            begin = Start(trajectory, SchemeStep(system, rows, self.scheme))
+
+        def values(q: Array, v: Array) -> tuple[Array, ...]:
+            return constraints(q, v, np.repeat(k, len(q)))
+
+        for record in spread(len(self.time), looks):
+            t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
+            now = Now(t, q, v, self.zs[k[0], record])
+            now = now if begin is None else begin.begun(now)
+            stage = march.start()
+            given = q, v, now.fed_back, np.array([self.h])
+            march.put(stage, *given, *trajectory.more(t, q, v))
+            stream = trajectory.stream(np.array([t, t + self.h]), self.h)
+            if stream is not None:
+                stream = np.ascontiguousarray(np.repeat(stream, march.lanes, axis=2))
+            taken, out = march.advance(stage, 1, 1, stream=stream)
+            if not taken:  # its numbers end: the steps say so themselves
+                continue
+            a, risks = (np.reshape(out[j], (march.lanes, -1))[0] for j in (3, 4))
+            if risks[0] < STEP_RISK and opening(system.model, values, rows, q, v, a):
+                return True
+        return False
+
+
+def _energy(
+    kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array
+) -> tuple[Array, Array]:
+    """Return the energy (L, K) of some trajectories at records q, v (L, K, ...), and its potential
+    part.
+    """
+    given = [q.reshape(-1, q.shape[2]), v.reshape(-1, v.shape[2])]
+    if variants is not None:
+        given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
+    whole, still = kernel(*given)
+    return whole.reshape(q.shape[:2]), still.reshape(q.shape[:2])
+
+
+REFUSED: dict[int, str] = {
+    NOT_FINITE: "the state at the start is not finite",
+    NOT_CLOSED: "the position at the start does not close the loops: {}. Start from "
+    "assemble(near=...).q",
+    MOVING_APART: "the velocity at the start does not keep the loops closed: {}. Start from "
+    "assemble(near=..., velocity=...).v",
+}
+
+
+def simulate_batch(
+    machine: HasModel | Model | System,
+    duration: float,
+    *,
+    step: float = 1e-3,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    z: StartStates | None = None,
+    torque: Torque = None,
+    effort_limits: bool = False,
+    external: External | None = None,
+    external_in: Axes = "link",
+    forces: Iterable[ForceElement] | None = None,
+    prescribed: Mapping[str, Prescribed] | None = None,
+    parameters: ParameterValues | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    loads: Sequence[str] | str | None = None,
+    outputs: Mapping[str, StateFunction] | None = None,
+    integrator: CompiledIntegrator | Scheme = "rk4",
+    every: int = 1,
+    start: float = 0.0,
+    threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> SimulationBatch:
+    """Return the motions of a mechanism from N states that satisfy its loops.
+
+    Parameters
+    ----------
+    duration, step, every, start : as for `simulate`, the same for all trajectories
+    q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what is
+        prescribed and the nearest to it that closes the loops
+    z : states of force elements at the start, (N, nz) or (nz,), or by name
+    torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
+        (N, n): one for each trajectory
+    effort_limits, loads, outputs : as for `simulate`
+    forces : force elements as for `simulate`; their numbers may differ as `parameters`
+    external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
+    prescribed : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
+        with values (N, n), one row for each trajectory
+    parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
+        N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`);
+        numbers of force elements too: ``{"spring.stiffness": (N,)}``
+    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
+    threads : that share the trajectories
+    progress : is called with the number of steps taken since the last call, over all trajectories
+
+    Notes
+    -----
+    Trouble of one trajectory is not raised: see `SimulationBatch.status`.
+    """
+    steps, every = number_of_steps(duration, step), whole_number("every", every)
+    duration = float(duration)
+    start = check_start(start, duration / steps)
+    progress = function_or_none("progress", progress, "of the number of steps")
+    q, v = (x if x is None else as_floats(name, x) for name, x in (("q", q), ("v", v)))
+    threads, scheme = whole_number("threads", threads), compiled_scheme(integrator)
+    model_of(machine, "simulate_batch")
+    system = system_of(
+        machine,
+        start,
+        start + duration,
+        torque=torque,
+        effort_limits=effort_limits,
+        external=external,
+        external_in=external_in,
+        forces=forces,
+        prescribed=prescribed,
+        parameters=parameters,
+        inputs=inputs,
+        loads=loads,
+        outputs=outputs,
+    )
+    warn_left_out(system.model, system.replaced)
+    number = number_of(system, q, v, z)
+    if system.parameters is not None:
+        system = system.with_parts(parameters=system.parameters.repeated(number))
+    clock = Clock(start, duration / steps, steps, every)
+    _check_size(system, number, clock)
+    states = *start_states(system, q, v, number, start), system.states.start(z, number)
+    batch = _Batch(system, scheme, clock, *states, progress)
+    batch.run_together(threads)
+    batch.look_back.check()
+    batch.run_alone(duration, step)
+    return batch.result()
+
+
+def _check_size(system: System, number: int, clock: Clock) -> None:
+    """Refuse more records than fit into memory, before the first step."""
+    records = len(clock.times())
+    needed = 8 * number * records * sum(system.fed_back.values())
+    if needed > MOST_BYTES:
+        raise StateError(
+            f"{number} trajectories with {records} records need {needed / 2**30:.1f} GiB, more "
+            f"than {MOST_BYTES / 2**30:.0f}; record less often (every=) or simulate in parts"
+        )
+
+
+class _Batch:
+    """The trajectories of a system on their way: in lanes first, alone where these stop.
+
+    Parameters
+    ----------
+    q, v, z : (N, nq), (N, nv), (N, nz) at the start
+    """
+
+    def __init__(
+        self,
+        system: System,
+        scheme: Scheme | None,
+        clock: Clock,
+        q: Array,
+        v: Array,
+        z: Array,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.system, self.clock, self.progress = system, clock, progress
+        self.scheme = scheme
+        self.q0, self.v0, self.z0, self.number = q, v, z, len(q)
+        model, self.time = system.model, clock.times()
+        turned = are_rotations(model, q)  # what is none goes alone, and is refused there
+        q[turned] = unit_quaternions(model, q[turned])
+        Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
+        shape = self.number, len(self.time)
+        sizes = system.fed_back if scheme is None else SchemeStep(system, (), scheme).fed_back
+        recorded = model.nq, model.nv, *([CARRIED + system.nz] if system.nz else [])
+        self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in recorded])
+        self.ts = ts[0] if ts else None
+        self.qs[:, 0], self.vs[:, 0] = q, v
+        self.t0 = np.zeros((self.number, sizes["t"]))
+        self.t0[:, 0], self.t0[:, CARRIED : CARRIED + system.nz] = clock.start, z
+        if self.ts is not None:
+            self.ts[:, 0] = self.t0[:, : CARRIED + system.nz]
+        inputs = [q, v, self.t0, np.array([clock.h])]
+        inputs += [held(system, np.arange(self.number))] if "held" in system.more else []
+        if system.parameters is not None and "p" in system.more:
+            inputs.append(system.parameters.inputs)
+        scale = coordinate_scale(model)
+        places = self.qs, self.vs, self.ts
+        self.lanes = Lanes(system, clock, inputs, *places, progress, scale)
+        self.constraints = constraints_of(model, system.parameters, system.prepared)
+        self.kind, self.sets = sorted_starts(
+            model, self.constraints, q, v, system.prescribed_velocities
+        )
+        off = ~(turned & on_course(system, q, v, clock.start))
+        self.kind[(self.kind == GOOD) & off] = OFF_COURSE
+        starts = Starts(self.constraints, self.sets)
+        motion = self.time, self.qs, self.vs, self.zs
+        self.look_back = LookBack(system, scheme, clock.h, motion, starts, self.lanes)
+        self.status = ["finished"] * self.number
+        self.alone: tuple[int, ...] = ()
+
+    @cached_property
+    def zs(self) -> Array:
+        """States (N, K, nz) of force elements at the records, in place."""
+        if self.ts is None:
+            return np.zeros((*self.qs.shape[:2], 0))
+        return carried(self.ts)[..., : self.system.nz]
+
+    def run_together(self, threads: int) -> None:
+        """Run what starts well, all of the same rows side by side."""
+        system = self.system
+        for rows, members in self.sets:
+            going = members[self.kind[members] == GOOD]
+            if not len(going) or not moves_inertia(system, self.q0, int(going[0])):
+                continue
+            try:
+                march = batch_march(system, self.scheme, rows)
+            except SolveError:  # masses vanish: each one alone says which
+                continue
+            if self.look_back.opens(rows, going[:1], 1):
+                continue
+            if self.scheme is None:
+                self.lanes.run(march, going, threads, partial(_road, system, rows))
+                continue
+            memory = BatchMemory(SchemeStep(system, rows, self.scheme))
+            states = self.q0[going], self.v0[going], self.t0[going]
+            self.t0[going] = memory.begun(*states, going)
+            self.lanes.run(march, going, threads, None, memory)
+
+    def run_alone(self, duration: float, step: float) -> None:
+        """Run what did not start in a lane, or stopped there, as `simulate` does it."""
+        self.alone = tuple(map(int, np.flatnonzero(~self.lanes.done)))
+        for k in self.alone:
+            self.qs[k, 1:], self.vs[k, 1:], self.zs[k, 1:] = np.nan, np.nan, np.nan
+            self.lanes.silence(k, slice(None))
+            if self.kind[k] in REFUSED:
+                self.status[k] = f"not started: {self._refusal(k)}"
+                continue
+            try:
+                run = self._one(k, duration, step)
+            except (StateError, SolveError, FunctionError) as problem:
+                self.status[k] = f"not started: {problem}"
+                continue
+            whole = len(self.time) if run.finished else run.steps // self.clock.every + 1
+            self.qs[k, :whole], self.vs[k, :whole] = run.q[:whole], run.v[:whole]
+            self.zs[k, :whole] = run.z[:whole]
+            self.status[k] = run.status
+            if self.progress is not None:
+                self.progress(run.steps)
+
+    def result(self) -> SimulationBatch:
+        """Return the motions."""
+        system, clock, reported = self.system, self.clock, None
+        if system.outputs is not None and self.lanes.reported:
+            names = system.outputs.names[len(STATE) :]
+            reported = without_doubt(dict(zip(names, self.lanes.reported, strict=True)))
+        status = tuple(self.status), self.alone
+        arrays = self.time, self.qs, self.vs, self.zs
+        return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, reported)
+
+    def _one(self, k: int, duration: float, step: float) -> Simulation:
+        state, clock = (self.q0[k], self.v0[k], self.z0[k]), self.clock
+        with np.errstate(over="ignore", invalid="ignore"):  # the status says it
+            trajectory = Trajectory(self.system, k)
+            times = clock.start, step, clock.every
+            return simulate_one(trajectory, duration, state, *times, self.scheme)
+
+    def _refusal(self, k: int) -> str:
+        """Return why a trajectory does not start, with the loops that are open."""
+        kind = self.kind[k]
+        if kind == NOT_FINITE or self.constraints is None:
+            return REFUSED[kind].format("")
+        one = slice(k, k + 1)
+        phi, phi_q, _ = (array[0] for array in self.constraints(self.q0[one], self.v0[one], one))
+        residual, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
+        model = self.system.model
+        return REFUSED[kind].format(named(model, residual / model.row_scale, per))
+
+
+def _road(system: System, rows: tuple[int, ...]) -> LonePassage:
+    model, variants = system.model, system.parameters
+    key = "energy", "" if variants is None else variants.identity
+    energy = system.prepared.get(key, lambda: energy_kernel(model, variants))
+    return LonePassage(system, prepared_step(system, rows), energy)

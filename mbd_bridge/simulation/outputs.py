@@ -1,0 +1,163 @@
+"""What a step reports of the state that it begins with: joint loads, energy, users' functions.
+
+The step has formed the equations there: kinematics, accelerations and multipliers are known, and
+the graph shares them, so that the loads of chosen joints cost their own recursion and no more. That
+is the point of KimYou97 (30), (31), (36), whose sums from K, L and M are in `equations.reactions`;
+here the recursion gives the same loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.base.arguments import by_name
+from mbd_bridge.base.errors import KernelError, StateError
+from mbd_bridge.equations.energy import energies_of
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.selected import (
+    JointPlace,
+    LoadSelection,
+    actuation_names,
+    select_joints,
+    selected_loads,
+)
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.simulation.acting import Acting
+from mbd_bridge.simulation.carried import carried
+from mbd_bridge.simulation.inputs.signal import StateFunction
+from mbd_bridge.solve.applied import within_cuts
+from mbd_bridge.solve.closed import Closed
+from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
+from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
+
+REPORTED = 5
+"""Outputs of a step before those that are reported (see `step.staged_step`)."""
+
+CONVENTION = Convention()
+"""Of the loads."""
+
+EXACT = ("risk", "energy")
+"""What is reported with all digits everywhere."""
+
+STATE = ("time", "q", "v")
+"""Of what is reported, what is not computed."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is asked of each recorded state.
+
+    Attributes
+    ----------
+    joints : places of the joints whose loads are wanted, in the default `CONVENTION`
+    functions : of (t, q, v), traceable, by name
+    """
+
+    joints: tuple[JointPlace, ...]
+    functions: tuple[tuple[str, StateFunction], ...] = ()
+
+    @staticmethod
+    def of(
+        model: Model,
+        loads: Sequence[str] | str | None,
+        functions: Mapping[str, StateFunction] | None,
+    ) -> Outputs | None:
+        """Return what a caller asks for, checked; None for nothing."""
+        named = by_name("outputs", functions, "{'tip': lambda t, q, v: q[0]}")
+        for name, function in named.items():
+            if not callable(function):
+                raise StateError(
+                    f"outputs[{name!r}]: expected a function of (t, q, v), got {function!r:.60}"
+                )
+        if loads is None and not named:
+            return None
+        joints = () if loads is None else select_joints(model, loads, cuts=model.has_loops)[1]
+        return Outputs(joints, tuple(named.items()))
+
+    @property
+    def selection(self) -> LoadSelection:
+        """The loads among it."""
+        return LoadSelection(self.joints, CONVENTION)
+
+    def joint_names(self, model: Model) -> tuple[str, ...]:
+        """Return the names of the joints."""
+        return tuple(model.cuts[k].name if cut else model.joints[k].name for cut, k in self.joints)
+
+    @property
+    def identity(self) -> str | None:
+        """What of the machine code depends on it; None where only its graph tells."""
+        if self.functions:
+            return None
+        return str([tuple(one) for one in self.joints])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arrays that are reported."""
+        return (
+            *STATE,
+            "a",
+            "lam",
+            "prescribed_forces",
+            "risk",
+            "energy",
+            *self.load_names,
+            *dict(self.functions),
+        )
+
+    @property
+    def load_names(self) -> tuple[str, ...]:
+        """Names of the arrays of loads."""
+        return ("force", "moment", "actuation") if self.joints else ()
+
+    def load_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the arrays of loads at one state."""
+        joints, actuations = len(self.joints), len(actuation_names(model, self.joints)[0])
+        return {
+            name: (actuations,) if name == "actuation" else (joints, 3) for name in self.load_names
+        }
+
+    def values(
+        self, acting: Acting, rows: Sequence[int], q: Array, v: Array, t: Array, found: Closed
+    ) -> tuple[Array, ...]:
+        """Return the arrays, in the order of the names, from the acceleration that a step found."""
+        model = acting.model
+        lam = minimum_norm_multipliers(
+            model, rows, acting.system.prescribed_velocities, q, v, found.lam
+        )
+        cut = len(model.row_scale)
+        energy = zeros(2, q, v)
+        energy[:] = energies_of(model, q, v)
+        risk = zeros(1, q, v)
+        risk[0] = found.risk
+        out = [t, q, v, found.a, lam[:cut], -lam[cut:], risk, energy]
+        if self.joints:
+            z = carried(t)[: acting.system.nz]
+            wrenches = acting.wrenches(t[0], q, v, z)
+            external = acting.on_links(wrenches)
+            own = lam[:cut] if model.has_loops else None
+            places = acting.system.states.places
+            within = within_cuts(model, acting.elements, t[0], q, v, z, places)
+            out += selected_loads(model, self.selection, q, v, found.a, external, own, within)
+        out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
+        return tuple(out)
+
+
+def without_doubt(reported: dict[str, Array]) -> dict[str, Array]:
+    """Return what is reported with nan where digits were lost."""
+    doubtful = ~(reported["risk"][..., 0] < DOUBTFUL_RISK)
+    for name, array in reported.items():
+        if name not in EXACT:
+            array[doubtful] = np.nan
+    return reported
+
+
+def _flat(name: str, reported: Any) -> Array:
+    array = np.asarray(reported)
+    if array.ndim > 1:
+        raise KernelError(f"outputs[{name!r}]: expected a number or a vector, got {array.shape}")
+    return array.reshape(-1)

@@ -1,0 +1,378 @@
+"""A simulated motion: states along time, and what follows from them.
+
+What the loads of a simulation assume beside what their request says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.applications.free_body import FreeBody, free_body, joints_of
+from mbd_bridge.base.arguments import an_instance, name_list, place_among
+from mbd_bridge.base.assumptions import NONE, Assumption
+from mbd_bridge.base.errors import StateError, real_number, some
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.base.tabular import AlongTime
+from mbd_bridge.forces.base import SHOWN, named
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.assumed import losses
+from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.export import beside_motion
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.table import save_motion
+from mbd_bridge.simulation.checks.closure import closure
+from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
+from mbd_bridge.simulation.results.energy import energy_kernel
+from mbd_bridge.simulation.results.force_elements import ForceElements, force_elements
+from mbd_bridge.simulation.results.history import History
+from mbd_bridge.simulation.results.interpolation import Between, State
+from mbd_bridge.simulation.results.notes import notes_of
+from mbd_bridge.simulation.results.recorded import Recorded
+from mbd_bridge.simulation.results.reported_loads import reported_loads
+from mbd_bridge.simulation.run.events import Events, Watch, check_watches
+from mbd_bridge.simulation.singular.near import near_singular
+from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
+    """Return loads at the records of a simulation with their times and what they assume."""
+    system = run.system
+    pushes = [part for part in system.wrenches if not part.of_element]
+    external = [Assumption("external", part.said) for part in pushes if part.said]
+    plain = list(dict.fromkeys(part.name for part in pushes if not part.said))
+    if plain or not pushes:
+        text = f"given wrenches on {some(plain, SHOWN)}" if plain else NO_EXTERNAL
+        external.insert(0, Assumption("external", text))
+    elements = some([element.name for element in system.forces], SHOWN)
+    assumed = [
+        *external,
+        Assumption("elements", f"{elements} act" if elements else NONE),
+        losses(run.model, system.forces),
+        Assumption("rates", f"{SIMULATED}, steps of {run.step:g} s"),
+    ]
+    if system.effort is not None:
+        assumed.append(
+            Assumption("limits", "of position and speed: compared with; of effort: held")
+        )
+    prescribed = some([part.name for part in system.prescribed], SHOWN)
+    if prescribed:
+        assumed.append(Assumption("rates", f"prescribed, whatever force that takes: {prescribed}"))
+    return replace(loads.along(run.time, run.v), assumed=tuple(assumed))
+
+
+NO_EXTERNAL = "none beside forces and torques of joints"
+SIMULATED = "simulated: accelerations satisfy the equations of motion"
+
+
+EVERY = slice(None)
+"""All records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows"):
+    """States of a mechanism along time.
+
+    Attributes
+    ----------
+    trajectory : the mechanism and what acted on it
+    time : (K,) s
+    q, v : (K, nq), (K, nv): rad or m, and their rates
+    z : (K, nz) states of force elements; `states` has them by name
+    steps : taken; `step` is their length, s
+    status : "finished", or why it ended before its time
+    detours : steps with more care: past singular positions (`passage`), implicit ones in `halves`
+    facts : about the method: rows chosen, operations of a step; `jacobians`, Newton matrices that
+        implicit steps have formed where they keep them; `balance`, energy that came from nowhere,
+        relative to what moves
+    samples : (K, H) what was held by the steps from the records, where Python was called
+    reported : what the steps reported of the records (see `outputs`), nan where they did not
+    history : all steps, if they were asked for
+    events : by name, where the functions that were watched changed their signs
+    """
+
+    trajectory: Trajectory
+    time: Array
+    q: Array
+    v: Array
+    z: Array
+    steps: int
+    step: float
+    status: str
+    detours: int
+    facts: dict[str, Any] = field(default_factory=dict)
+    events: dict[str, Events] = field(default_factory=dict)
+    samples: Array | None = None
+    reported: dict[str, Array] | None = None
+    history: History | None = None
+
+    @property
+    def model(self) -> Model:
+        """The mechanism."""
+        return self.trajectory.model
+
+    @property
+    def system(self) -> System:
+        """What was integrated."""
+        return self.trajectory.system
+
+    @property
+    def finished(self) -> bool:
+        """Whether the whole duration was simulated, or the motion ended at an event."""
+        return self.status in ("finished", "event")
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What of the file has no part in the motion, and forces beyond its effort limits."""
+        states = self.q[None], self.v[None], self.z[None]
+        return notes_of(self.system, self.time, states, [self.trajectory.number], self.samples)
+
+    @cached_property
+    def _dynamics(self) -> Answer:
+        if self.reported is None:
+            return self.answer(EVERY)
+        known = {name: self.reported[name].copy() for name in ("a", "lam", "prescribed_forces")}
+        silent = np.flatnonzero(np.isnan(known["a"]).any(axis=1))
+        recovered = np.zeros(len(self.time), dtype=bool)
+        if len(silent):
+            found = self.answer(silent)
+            for name, array in known.items():
+                array[silent] = getattr(found, name)
+            recovered[silent] = False if found.recovered is None else found.recovered
+        return Answer(**known, recovered=recovered)
+
+    def answer(self, part: slice | Array) -> Answer:
+        """Return accelerations, multipliers and forces of prescribed motions at some records."""
+        tau, _, pushed = (x[part] for x in self._acting)
+        wanted = self.trajectory.accelerations(self.time[part])
+        states = self.q[part], self.v[part], tau + pushed
+        return self._solver(*states, wanted, records=len(self.time))
+
+    @cached_property
+    def _solver(self) -> Accelerations:
+        return Accelerations(self.model, self.system.prescribed_velocities)
+
+    @cached_property
+    def _acting(self) -> tuple[Array, Array, Array]:
+        """Torques (K, nv), wrenches (K, L, 6) in the axes of their links, forces of these."""
+        return self.trajectory.acting(self.time, self.q, self.v, self.samples, self.z)
+
+    @cached_property
+    def loads(self) -> JointLoads:
+        """Loads of the joints that ``simulate(loads=)`` asked for, as the steps reported them."""
+        asked, reported = self.system.outputs, self.reported
+        if asked is None or not asked.joints or reported is None:
+            raise StateError(
+                "loads: none were asked for; mbd.simulate(..., loads=[joints]) has the steps tell "
+                "them, run.joint_loads(joints) computes them afterwards"
+            )
+        names = asked.joint_names(self.model)
+        own = {name: reported[name].copy() for name in asked.load_names}
+        silent = np.flatnonzero(np.isnan(own["force"]).any(axis=(1, 2)))
+        if len(silent):
+            found = self._loads(LoadRequest.of(self.model, names), silent)
+            for name, array in own.items():
+                array[silent] = getattr(found, name)
+        kept = self.facts.get("rows", ()), self.system.prescribed_joints
+        found = reported_loads(self.model, asked, own, self.q, *kept)
+        return simulated(self, found)
+
+    @cached_property
+    def near_singular(self) -> Array:
+        """Which records (K,) are near a singular position, where results lose digits.
+
+        There the smallest singular value of independent rows of Φ_q, less the columns of prescribed
+        motions, is less than `NEAR_SINGULAR` (0.4 %) of the largest: `a`, `lam` and loads have
+        eight digits or fewer. Where they would have fewer than the motion around them tells, they
+        are taken from there: these records are `recovered`, too.
+        """
+        if not self.model.has_loops:
+            return np.zeros(len(self.time), dtype=bool)
+        return near_singular(
+            self.model, self.system.prescribed_velocities, LoopChecker(self.model).at(self.q)[1]
+        )
+
+    @cached_property
+    def energy(self) -> Array:
+        """Kinetic and potential energy (K,) J; zero potential at the world's origin."""
+        if self.reported is not None and np.isfinite(self.reported["energy"]).all():
+            return np.asarray(self.reported["energy"].sum(axis=1))
+        return energy_kernel(self.model)(self.q, self.v)[0][:, 0]
+
+    @cached_property
+    def force_elements(self) -> ForceElements:
+        """What each force element did: its report, stored energy and dissipated power."""
+        return force_elements(self.trajectory, self.time, self.q, self.v, self.z, self.samples)
+
+    @cached_property
+    def closure(self) -> Array:
+        """Largest residual of the loops at each time (K,), relative to the mechanism's size."""
+        return closure(self.model, self.q)
+
+    def at(self, time: float) -> State:
+        """Return q, v and a at any time of the motion, between records by polynomials.
+
+        With records Δ apart q is off by O(Δ⁶), v by O(Δ⁵); see `interpolation`.
+        """
+        time = real_number("time", time, "a number of seconds")
+        if not self.time[0] <= time <= self.time[-1]:
+            raise StateError(
+                f"t = {time!r} s is not in the motion, which goes from {self.time[0]:g} to "
+                f"{self.time[-1]:g} s"
+            )
+        if len(self.time) == 1:
+            return State(self.q[0].copy(), self.v[0].copy(), self.a[0].copy())
+        k = int(np.clip(np.searchsorted(self.time, time, "right") - 1, 0, len(self.time) - 2))
+        if k not in self._pieces:
+            ends = slice(k, k + 2)  # only these: accelerations of loops take their time
+            q, v, t = self.q[ends], self.v[ends], self.time[ends]
+            a = self.answer(ends).a
+            first, second = (State(*row) for row in zip(q, v, a, strict=True))
+            self._pieces[k] = Between(self.model, first, second, float(t[1] - t[0]))
+        return self._pieces[k].at(float(time - self.time[k]))
+
+    @cached_property
+    def _pieces(self) -> dict[int, Between]:
+        return {}
+
+    def watched(self, watches: Mapping[str, Watch]) -> Simulation:
+        """Return the motion with its events, cut off at the first one that is terminal."""
+        from mbd_bridge.simulation.run.lookout import watched  # it makes motions
+
+        return watched(self, check_watches("watches", watches))
+
+    def part(self, records: Array | slice) -> Simulation:
+        """Return the motion at some records only."""
+        reported, samples = self.reported, self.samples
+        return replace(
+            self,
+            time=self.time[records],
+            q=self.q[records],
+            v=self.v[records],
+            z=self.z[records],
+            samples=None if samples is None else samples[records],
+            reported=None
+            if reported is None
+            else {name: x[records] for name, x in reported.items()},
+        )
+
+    def state(self, index: int = -1) -> tuple[Array, Array]:
+        """Return q and v at one record, to start again from, with ``z=run.z[index]``."""
+        place = place_among("index", index, len(self.time))
+        return self.q[place].copy(), self.v[place].copy()
+
+    def joint_loads(
+        self,
+        joints: Iterable[str] | str | None = None,
+        *,
+        on: On = "child",
+        at: At | Point = "joint",
+        in_: In = "child",
+        reaction: bool = False,
+    ) -> JointLoads:
+        """Return the loads of joints, tree or cut, at every record.
+
+        Parameters
+        ----------
+        joints : names; None for all
+        on, at, in_, reaction : see `loads.LoadRequest`
+        """
+        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, reaction=reaction)
+        return simulated(self, self._loads(request))
+
+    def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
+        system, closed = self.system, self.model.has_loops
+        actuated = system.prescribed_joints if closed else None
+        request = replace(request, links=system.links, known=self.trajectory.forces_in_cuts)
+        solver = LoadSolver(self.model, replace(request, actuated=actuated))
+        pushes = self._acting[1][part] if system.links else None
+        lam = self.lam[part] if closed else None
+        states = self.q[part], self.v[part], self.a[part]
+        return solver(*states, pushes, lam=lam, t=self.time[part])
+
+    def save(
+        self,
+        path: str | PathLike[str] | TextIO,
+        loads: JointLoads | None = None,
+        *,
+        digits: int | None = None,
+        notes: Sequence[str] = (),
+        gaps: bool = False,
+    ) -> None:
+        """Write the motion to .csv, .parquet, .npz or .h5, with units; `mbd.load_motion` reads it.
+
+        Parameters
+        ----------
+        path : its suffix says which kind; the file appears whole or not at all
+        loads : write these of `joint_loads` beside it; `mbd.load_loads` reads them
+        digits : significant digits in a text; None for all. The other kinds hold all
+        notes : sentences that the file is to hold
+        gaps : write loads that are nan too; see `JointLoads.save`
+        """
+        if loads is not None:
+            an_instance("loads", loads, JointLoads, "run.joint_loads()")
+        notes = name_list("notes", notes, "facts, as texts")
+        said = notes if self.finished else (*notes, self.status)
+        parts = [self.time, self.q, self.v, self.a]
+        beside = None if loads is None else beside_motion(loads)
+        save_motion(path, self.model, parts, beside=beside, digits=digits, notes=said, gaps=gaps)
+
+    def free_body(self, link: str, at: str | ArrayLike = "peak") -> FreeBody:
+        """Return all that acts on a link at chosen records; see `FreeBody.at`.
+
+        Parameters
+        ----------
+        link : its name
+        at : "peak", a component such as "elbow.fx", or times, s
+        """
+        loads = self.joint_loads(joints_of(self.model, link))
+        states = self.q, self.v, self.a
+        parts = self.system.wrenches_on(link)
+        own = self._acting[1][:, parts].sum(axis=1) if parts else None
+        return free_body(self.model, link, *states, loads, external=own).at(at)
+
+    def plot(
+        self,
+        names: Iterable[str] | str | None = None,
+        quantities: Iterable[str] | str = ("q", "v"),
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> list[Axes]:
+        """Draw the motion along time, with its events, and return the axes.
+
+        Parameters
+        ----------
+        names : of coordinates or joints; None for all
+        quantities : of "q", "v", "a" and "tau"; angles and lengths have panels of their own
+        ax : axes to draw into, one a panel; None makes a figure
+        """
+        from mbd_bridge.motion.pictures import plot_motion
+        from mbd_bridge.simulation.results.pictures import marks
+
+        asked = name_list("quantities", quantities, "q, v, a, tau")
+        parts = {what: np.asarray(getattr(self, what, ())) for what in asked}
+        return plot_motion(self.model, self.time, parts, names, marks=marks(self), ax=ax)
+
+    def plot_closure(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how far the loops are open along time (`closure`), and return the axes."""
+        from mbd_bridge.simulation.results.pictures import plot_closure
+
+        return plot_closure(self.model, self.time, self.q, ax=ax)
+
+    def __repr__(self) -> str:
+        said = "; ".join([self.status, *named(self.system.forces), *self.notes])
+        return (
+            f"Simulation({self.model.name!r}: {self.steps} steps of {self.step:g} s, "
+            f"{len(self.time)} records, {said})"
+        )

@@ -1,0 +1,145 @@
+"""A mechanism as y' = f(t, y), for integrators that know nothing of mechanisms.
+
+    y = (q, v, z),   q̇ from v,   v̇ = q̈ + Δ,   Φ_q Δ = -(2 α Φ̇ + α² Φ)           (Baumgarte)
+
+Such integrators do not put the state back onto the constraints, so the acceleration pulls it: what
+is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a fraction of 1/h is plenty,
+0 lets the closure drift. What remains open is of the order of the integrator's tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.errors import SolveError, StateError, real_number
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.states import StartStates
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import ParameterValues
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.warnings import warn_left_out
+from mbd_bridge.simulation.given import system_of
+from mbd_bridge.simulation.inputs.motions import Prescribed
+from mbd_bridge.simulation.inputs.signal import PolynomialSignal
+from mbd_bridge.simulation.inputs.table import check_covers
+from mbd_bridge.simulation.inputs.torques import Torque
+from mbd_bridge.simulation.inputs.wrenches import External
+from mbd_bridge.simulation.machine import HasModel
+from mbd_bridge.simulation.rows import independent_rows
+from mbd_bridge.simulation.run.start import check_inertia, start_state
+from mbd_bridge.simulation.steps.rate import Rate
+from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.tolerances import CONTROLLED_RISK
+from mbd_bridge.solve.wrenches import Axes
+
+STABILISATION = 20.0
+"""α, 1/s: what is open is a millionth after 0.8 s."""
+
+
+class RightHandSide:
+    """f(t, y) of a mechanism, compiled; made by `right_hand_side`.
+
+    Attributes
+    ----------
+    model : the mechanism
+    start : (nq + nv + nz,) the state that it was made for
+    """
+
+    def __init__(self, trajectory: Trajectory, start: Array, rate: Rate) -> None:
+        self.model, self.start, self._rate = trajectory.model, start, rate
+        self._states, signals = trajectory.system.states, trajectory.system.signals
+        self._spans = [
+            (name, one.span) for name, one in signals if isinstance(one, PolynomialSignal)
+        ]
+
+    def __call__(self, t: float, y: Array) -> Array:
+        """Return y' (nq + nv + nz,)."""
+        for name, span in self._spans:
+            check_covers(name, *span, t, t)
+        nq, end = self.model.nq, self.model.nq + self.model.nv
+        out, risk = self._rate(t, y[:nq], y[nq:end], y[end:])
+        if not risk < CONTROLLED_RISK:
+            raise SolveError(
+                f"at t = {t:.6g} s the mechanism is in a singular position, or not closed; "
+                f"simulate(...) with integrator='rk4' goes through isolated ones"
+            )
+        return out
+
+    def split(self, y: Array) -> tuple[Array, Array]:
+        """Return q and v of states (..., nq + nv + nz)."""
+        nq, end = self.model.nq, self.model.nq + self.model.nv
+        return y[..., :nq], y[..., nq:end]
+
+    def states(self, y: Array) -> dict[str, Array]:
+        """Return the states of force elements in states (..., nq + nv + nz), by name."""
+        return self._states.by_name(y[..., self.model.nq + self.model.nv :])
+
+
+def right_hand_side(
+    machine: HasModel | Model | System,
+    *,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    z: StartStates | None = None,
+    torque: Torque = None,
+    effort_limits: bool = False,
+    external: External | None = None,
+    external_in: Axes = "link",
+    forces: Iterable[ForceElement] | None = None,
+    prescribed: Mapping[str, Prescribed] | None = None,
+    parameters: ParameterValues | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    span: tuple[float, float] = (0.0, 0.0),
+    stabilisation: float = STABILISATION,
+) -> RightHandSide:
+    """Return a mechanism's y' = f(t, y), for example for `scipy.integrate.solve_ivp`.
+
+    Parameters
+    ----------
+    machine : a `Mechanism`, its model, or a `System`
+    q, v, z : the state at the start, as for `simulate`
+    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs : as for
+        `simulate`; a `Sampled` function is called at every evaluation
+    span : s, from start to end (a table must cover it; a time beyond a table is refused)
+    stabilisation : α, 1/s, with which open loops and prescribed motions are closed
+
+    Examples
+    --------
+    >>> f = right_hand_side(bar.model, prescribed={"crank": lambda t: 2 * t}) # doctest: +SKIP
+    >>> solve_ivp(f, (0, 1), f.start, rtol=1e-9, atol=1e-9)                # doctest: +SKIP
+    """
+    begin, end = finite_numbers("span", span, (2,)).tolist()
+    alpha = real_number("stabilisation", stabilisation, "a number")
+    system = system_of(
+        machine,
+        begin,
+        end,
+        torque=torque,
+        effort_limits=effort_limits,
+        external=external,
+        external_in=external_in,
+        forces=forces,
+        prescribed=prescribed,
+        parameters=parameters,
+        inputs=inputs,
+    )
+    model = system.model
+    warn_left_out(model, system.replaced)
+    if system.number > 1:
+        raise StateError("right_hand_side is that of one trajectory; give one value of each")
+    trajectory = Trajectory(system)
+    model, motions = trajectory.model, trajectory.motions
+    q0, v0 = start_state(model, q, v, motions, begin)
+    z0 = system.states.start(z)[0]
+    trajectory.try_at(begin, q0, v0, z0)
+    check_inertia(model, q0, motions)
+    rows = independent_rows(model, q0, motions, v0)
+    with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
+        rate = Rate(trajectory, rows, alpha)
+    return RightHandSide(trajectory, np.concatenate([q0, v0, z0]), rate)

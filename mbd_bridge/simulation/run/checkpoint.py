@@ -1,0 +1,261 @@
+"""A file from which a long run goes on after it was killed, to the same digits.
+
+It holds the exact state, the counts and all records, and it is replaced in one move: at any time
+the file is either the last checkpoint or the one before, whole, and sealed: a damaged one is
+refused before anything in it is believed. A file of another problem (see `identity`), or of machine
+code that rounds differently, is refused. While a run goes on it holds a lock beside the file, which
+the system takes away when the process ends in whatever way: two runs cannot write to one file.
+
+Methods and integrators that remember more than the state start anew at every checkpoint, whether
+the run was killed or not: so nothing but the state has to be kept, and the digits are the same.
+
+A lock beside a file, which the system takes away when its owner ends in whatever way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.seal import BLANK, is_sealed, seal
+from mbd_bridge.files.whole_file import parts_of, whole_path
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.run.identity import Identity, differences
+
+END = ".mbd_bridge-lock"
+"""Of the lock's name, which begins with a dot: ``poetry.lock`` beside ``poetry`` is not ours."""
+
+WORDS = "mbd_bridge holds this lock in process "
+"""What a lock says, before a number; a file that says anything else is not ours."""
+
+_OURS = re.compile(rf"({WORDS}(\d+)\n)?")
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def lock_of(path: Path) -> Path:
+    """Return where the lock of a file is: beside what a symbolic link leads to."""
+    target = Path(os.path.realpath(path))
+    return target.with_name(f".{target.name}{END}")
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep others from a file.
+
+    Raises
+    ------
+    FileError
+        Another one, in this process or elsewhere, has it; or something that is not ours is where
+        the lock goes, which is left alone.
+    """
+    lock = lock_of(path)
+    handle = _taken(path, lock)
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{WORDS}{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        if _is_at(handle, lock):
+            lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _taken(path: Path, lock: Path) -> int:
+    """Return the handle of the lock file, which nobody else holds."""
+    import fcntl  # here: it is not on every system
+
+    while True:
+        try:
+            handle = os.open(lock, _FLAGS, 0o644)
+        except OSError as problem:
+            raise FileError(
+                f"its lock {lock.name} cannot be made: {problem.strerror}; choose another place",
+                str(path),
+            ) from None
+        try:
+            _said(handle, path, lock)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            said = _said(handle, path, lock)
+            os.close(handle)
+            raise FileError(
+                f"another run is writing to this checkpoint (process {said or 'unknown'}). Wait "
+                f"for its end, or name another file",
+                str(path),
+            ) from None
+        except BaseException:
+            os.close(handle)
+            raise
+        if _is_at(handle, lock):
+            return handle
+        os.close(handle)  # its owner has removed it meanwhile: this is nobody's lock
+
+
+def _said(handle: int, path: Path, lock: Path) -> str:
+    """Return the process that a lock names, nothing if it is new; refuse what is no lock."""
+    facts = os.fstat(handle)
+    ours = None
+    if stat.S_ISREG(facts.st_mode) and facts.st_nlink <= 1:
+        ours = _OURS.fullmatch(os.pread(handle, 200, 0).decode(errors="replace"))
+    if ours is None:
+        raise FileError(
+            f"{lock.name}, where its lock goes, is not ours, and is left alone. Remove it, or name "
+            f"another checkpoint",
+            str(path),
+        )
+    return ours[2] or ""
+
+
+def _is_at(handle: int, lock: Path) -> bool:
+    """Return whether an open file is still the one of that name."""
+    try:
+        there = os.lstat(lock)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(handle), there)
+
+
+FORM = 4
+"""Of the file; another one cannot be read."""
+
+DAMAGE = (
+    *(KeyError, ValueError, OSError, EOFError, RuntimeError, OverflowError, TypeError),
+    *(zipfile.BadZipFile, zlib.error, MemoryError),
+)
+"""What reading a file with a forged seal can end in."""
+
+
+class KeptRun(NamedTuple):
+    """What a file keeps of a run.
+
+    Attributes
+    ----------
+    done, steps, detours : steps of the problem, steps of the integrator, steps taken with care
+    state : t, what goes along with it, q and v behind each other
+    time, q, v : of the records; times with what goes along with them, if something does
+    """
+
+    done: int
+    steps: int
+    detours: int
+    state: Array
+    time: Array
+    q: Array
+    v: Array
+
+
+@dataclass(eq=False)
+class Checkpoint:
+    """Where and how often a run is kept.
+
+    Attributes
+    ----------
+    path : of the file, ``.npz``
+    every : steps between checkpoints
+    """
+
+    path: Path
+    every: int
+
+    def __post_init__(self) -> None:
+        if not self.path.parent.is_dir():
+            raise FileError("the folder of the checkpoint is not there", str(self.path))
+        if self.path.is_dir():
+            raise FileError("this is a folder; name a file for the checkpoint", str(self.path))
+        self._probe = np.zeros(0)
+        self._identity: Identity = {}
+
+    def left(self, done: int, every: int) -> int:
+        """Return the steps up to the next checkpoint, which is at a record."""
+        stride = every * max(1, self.every // every)
+        return stride - done % stride
+
+    def is_due(self, done: int, steps: int, every: int) -> bool:
+        """Return whether the run is to be kept now."""
+        return done == steps or self.left(done, every) == self.left(0, every)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs from this file.
+
+        Raises
+        ------
+        FileError
+            Another run, of this process or another one, has it.
+        """
+        with locked(self.path):
+            for part in parts_of(self.path):
+                with contextlib.suppress(OSError):
+                    part.unlink()  # of a run that was killed while it wrote
+            yield
+
+    def read(self, identity: Identity, probe: Array) -> KeptRun | None:
+        """Return what the file keeps, None if there is no file.
+
+        Parameters
+        ----------
+        identity : of the problem; kept for writing, as is the probe
+        probe : numbers that the machine code gives, which rounds as that of the file does
+        """
+        self._identity, self._probe = identity, probe
+        try:
+            # a pipe would wait for its other end
+            handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise self._no_checkpoint(problem.strerror or str(problem)) from None
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise self._no_checkpoint("it is no plain file")
+            if not is_sealed(file):
+                raise self._no_checkpoint("it is damaged, or of another version")
+            try:
+                with np.load(file, allow_pickle=False) as arrays:
+                    data = {name: arrays[name] for name in arrays.files}
+                form, done, steps, detours = (int(x) for x in data["counts"])
+                columns = (data[name] for name in ("state", "time", "q", "v"))
+                kept = KeptRun(done, steps, detours, *columns)
+                theirs = json.loads(data["identity"].tobytes())
+                other = differences(identity, theirs)
+                if not other and not np.array_equal(data["probe"], probe):
+                    other = ["machine code, which rounds differently here"]
+            except DAMAGE as problem:
+                raise self._no_checkpoint(str(problem)) from None
+        if form != FORM:
+            raise self._no_checkpoint("it is of another version")
+        if other:
+            raise FileError(
+                f"this checkpoint is of another simulation: {'; '.join(other)} must be the same. "
+                f"Remove it to start afresh, or name another file",
+                str(self.path),
+            )
+        return kept
+
+    def _no_checkpoint(self, why: str) -> FileError:
+        return FileError(
+            f"this is no checkpoint of a simulation ({why}); remove it, or name another",
+            str(self.path),
+        )
+
+    def write(self, kept: KeptRun) -> None:
+        """Replace the file, in one move."""
+        columns = {name: getattr(kept, name) for name in ("state", "time", "q", "v")}
+        columns["identity"] = np.frombuffer(json.dumps(self._identity).encode(), np.uint8)
+        counts = np.array([FORM, kept.done, kept.steps, kept.detours])
+        with whole_path(self.path) as name, name.open("w+b") as file:
+            np.savez(file, counts=counts, probe=self._probe, **columns)
+            file.write(BLANK)
+            seal(file)

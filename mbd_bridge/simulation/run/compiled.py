@@ -1,0 +1,533 @@
+"""A run in compiled steps: the march as it goes, its detours, its checkpoints.
+
+The compiled step stops by itself where its pivots tell that rows become dependent. Such a step is
+taken in unequal parts, which carries it over an isolated singular position; if that does not help,
+by the Python reference with singular values, whose rank may change from step to step.
+
+A look back at the steps of a run: whether they were too long, or lead off the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd_bridge.base.errors import FunctionError, SolveError
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.kernels.run.march import March, OneStep
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.carried import CARRIED, WORK, carried
+from mbd_bridge.simulation.checks.diagnosis import SHORTER, SHORTER_IMPLICIT
+from mbd_bridge.simulation.checks.opening import leads_off, opening, openings
+from mbd_bridge.simulation.checks.watch import (
+    largest_speed,
+    spread,
+    state_errs,
+    too_long,
+    velocity_rings,
+)
+from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
+from mbd_bridge.simulation.rows import independent_rows
+from mbd_bridge.simulation.run.checkpoint import Checkpoint, KeptRun
+from mbd_bridge.simulation.run.halves import Halves
+from mbd_bridge.simulation.run.identity import identity_of
+from mbd_bridge.simulation.run.pace import Pace
+from mbd_bridge.simulation.run.problem import Problem, Records
+from mbd_bridge.simulation.singular.passage import Passage
+from mbd_bridge.simulation.singular.trust import Now, Step
+from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulation.steps.compiled import one_step, passage_of, prepared_step
+from mbd_bridge.simulation.steps.knotted import step_in_parts
+from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.solve.tolerances import (
+    LEAST_STATE,
+    OPENING,
+    RINGING,
+    SLOWEST_RINGING,
+    STATE_ERROR,
+    STEP_RISK,
+)
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulation.run.lookout import Lookout
+
+LOOKS = 8
+"""Records at which a step is compared with two of half its length."""
+
+SELDOM = 4
+"""Of those records, one of so many at which accelerations are looked at."""
+
+
+class StepCheck:
+    """Looks at some steps of a run.
+
+    Parameters
+    ----------
+    begun : gives a state the memory of its steps
+    implicit : whether these are implicit
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        march: March,
+        rows: tuple[int, ...],
+        begun: Callable[[Now], Now],
+        implicit: bool,
+    ) -> None:
+        self._problem, self._march, self._rows, self._begun = problem, march, rows, begun
+        self._implicit = implicit
+        self._names = problem.trajectory.system.states.names
+
+    def checked(self, found: Records) -> Records:
+        """Return the motion up to where its steps are too long, if they are."""
+        problem, model = self._problem, self._problem.model
+        looks = spread(len(found.time) - 1, LOOKS)
+        whole, v_whole, z_whole, a = self._after(found, looks, 1)
+        halves, v_halves, z_halves, _ = self._after(found, looks, 2)
+        trusted = np.isfinite(np.hstack([whole, halves])).all(axis=1)
+        opens, seldom = np.zeros(len(looks)), slice(None, None, SELDOM)
+        if problem.loops is not None:
+            states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
+            opens[seldom] = openings(model, problem.loops.values, self._rows, *states)
+        advice = SHORTER_IMPLICIT if self._implicit else SHORTER
+        # others are near a singular position, where steps are taken with more care
+        for k in np.flatnonzero(trusted):
+            what = too_long(model, whole[k], halves[k], self._problem.h, advice)
+            if what is None and not opens[k] <= OPENING:
+                what = leads_off(opens[k])
+            if what is not None:
+                return found.until(int(looks[k]), what, problem)
+        if self._implicit:
+            fast = float(largest_speed(found.v / model.velocity_scale))
+            apart = np.abs((v_whole - v_halves) / model.velocity_scale)
+            rings = _for_good(apart > max(RINGING * fast, SLOWEST_RINGING), apart, trusted)
+            if rings is not None:
+                why = velocity_rings(model.velocity_names[rings[0]], problem.h)
+                return found.until(int(looks[rings[1]]), why, problem)
+        return self._of_states(found, looks, z_whole, z_halves, trusted)
+
+    def _of_states(
+        self, found: Records, looks: Array, whole: Array, halves: Array, trusted: Array
+    ) -> Records:
+        """Return the motion up to where states of force elements leave their course for good."""
+        if not whole.size:
+            return found
+        largest = np.maximum.accumulate(np.abs(found.z), axis=0)[looks]
+        with np.errstate(invalid="ignore"):  # nan is bad
+            apart = np.abs(whole - halves)
+            wrong = ~(apart <= STATE_ERROR * largest + LEAST_STATE)
+        astray = _for_good(wrong, apart, trusted)
+        if astray is None:
+            return found
+        why = state_errs(self._names[astray[0]], self._problem.h)
+        return found.until(int(looks[astray[1]]), why, self._problem)
+
+    def opening(self, q: Array, v: Array, a: Array) -> str | None:
+        """Return what is to be said of an acceleration that leads off the loops."""
+        loops = self._problem.loops
+        if loops is None:
+            return None
+        return opening(self._problem.model, loops.values, self._rows, q, v, a)
+
+    def _after(self, found: Records, looks: Array, parts: int) -> tuple[Array, Array, Array, Array]:
+        """Return q (L, nq), v and z (L, nz) after a step from some records, made of so many parts,
+        and the acceleration (L, nv) at the start of the last part; nan where it is not trusted.
+        """
+        trajectory, h = self._problem.trajectory, self._problem.h / parts
+        sampled, t, q, v = (
+            trajectory.system.sampled,
+            found.time[looks],
+            found.q[looks],
+            found.v[looks],
+        )
+        states = zip(t.tolist(), q, v, found.z[looks], strict=True)
+        beside = np.array([self._begun(Now(*one)).carried for one in states])
+        lost = np.zeros(len(looks), dtype=bool)
+        steps = 1 if sampled else parts  # Python is asked before each
+        for _ in range(0, parts, steps):
+            number = len(looks) if sampled else min(1, len(looks))
+            own = [trajectory.more(float(t[k]), q[k], v[k]) for k in range(number)]
+            more = [np.broadcast_to(x, (len(looks), len(x[0]))) for x in zip(*own, strict=True)]
+            clock = np.column_stack([t, np.zeros(len(t)), beside, np.full(len(t), h)])
+            ends = t[:, None] + h * np.arange(steps + 1)
+            streams = [x for each in ends if (x := trajectory.stream(each, h)) is not None]
+            out = self._march.from_each(np.hstack([q, v, clock, *more]), steps, STEP_RISK, streams)
+            lost |= np.isnan(out[-1][:, 0])
+            q, v = (np.where(lost[:, None], *x) for x in ((q, out[0]), (v, out[1])))
+            beside = np.where(lost[:, None], beside, carried(out[2]))
+            t = t + steps * h
+        z = beside[:, : found.z.shape[1]]
+        return np.where(lost[:, None], np.nan, q), v, z, out[3]
+
+
+def _for_good(wrong: Array, apart: Array, trusted: Array) -> tuple[int, int] | None:
+    """Return which number goes wrong for good, and since which look; None if none does.
+
+    One that has only just begun may settle yet: what counts are the last two looks.
+
+    Parameters
+    ----------
+    wrong, apart : (L, n) whether it is wrong at each look, and by how much
+    trusted : (L,) whether steps were trusted there
+    """
+    wrong = wrong & trusted[:, None]
+    if len(wrong) < 2 or not wrong[-2:].all(axis=0).any():
+        return None
+    worst = int(np.argmax(np.where(wrong[-2:].all(axis=0), apart[-1], -1.0)))
+    return worst, len(wrong) - int(np.argmin([*wrong[::-1, worst], False]))
+
+
+STREAM_NUMBERS = 2**18
+"""Numbers of tables that are made at a time (2 MiB)."""
+
+
+def run_compiled(
+    problem: Problem,
+    progress: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+    lookout: Lookout | None = None,
+    scheme: Scheme | None = None,
+) -> Records:
+    """Return the motion in compiled steps: of Runge-Kutta, or of another scheme."""
+    rows = independent_rows(problem.model, problem.q, problem.motions, problem.v, problem.loops)
+    system, begin = problem.trajectory.system, None
+    if scheme is None:
+        march = prepared_step(system, rows)
+    else:
+        step = SchemeStep(system, rows, scheme)
+        march, begin = step.march(), Start(problem.trajectory, step)
+    run = _Run(problem, march, rows, begin, "rk4" if scheme is None else repr(scheme))
+    if checkpoint is not None:
+        run.resume(checkpoint)
+    status = "finished"
+    pace = Pace(problem.every)
+    while run.done < problem.steps:
+        before = run.done
+        wanted = min(pace.steps(before), problem.steps - before)
+        if checkpoint is not None:
+            wanted = min(wanted, checkpoint.left(before, problem.every))
+        try:
+            run.some(wanted)
+        except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
+            status = f"stopped at t = {run.now()[0]:.6g} s: {met}"
+            break
+        pace.took(run.done - before)
+        if checkpoint is not None and checkpoint.is_due(run.done, problem.steps, problem.every):
+            checkpoint.write(run.kept())
+        if progress is not None:
+            progress(run.done - before)
+        if lookout is not None and lookout.sees(*run.fresh()):
+            break
+    run.record()
+    at, q, v = run.recorded()
+    facts: dict[str, Any] = {"rows": rows, "operations": sum(march.counts.values())}
+    facts |= {"detours": run.detours} | run.jacobians()
+    found = Records(
+        at[:, 0],
+        q,
+        v,
+        carried(at)[:, : problem.trajectory.system.nz],
+        run.done,
+        status,
+        facts,
+        work=at[:, WORK],
+        samples=run.samples(),
+        reported=run.reported(),
+    )
+    return found if status != "finished" else run.check.checked(found)
+
+
+class _Run:
+    """The march as it goes, and its detours."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        march: March,
+        rows: tuple[int, ...],
+        begin: Start | None,
+        name: str,
+    ) -> None:
+        self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
+        self._begin, self._name = begin, name
+        start = self._begun(Now(problem.start, problem.q, problem.v, problem.z))
+        self.stage = march.start()
+        self._put(problem.q, problem.v, start.fed_back)
+        self.done = self.detours = self._formed = 0
+        size = march.inputs.get("stream", 0)
+        self._portion = max(1, STREAM_NUMBERS // size) if size else problem.steps
+        self._sampled = problem.trajectory.system.sampled
+        if self._sampled:  # each step begins in Python
+            self._portion = 1
+        self._samples: list[Array] = []
+        outputs = problem.trajectory.system.outputs
+        self._reported = () if outputs is None else outputs.names[len(STATE) :]
+        self._records: list[tuple[Array, ...]] = []
+        self._seen = 0
+        self.record()
+
+    @cached_property
+    def check(self) -> StepCheck:
+        """The look back at the steps."""
+        begun, implicit = self._begun, self._begin is not None and self._begin.implicit
+        return StepCheck(self.problem, self.march, self._rows, begun, implicit)
+
+    @cached_property
+    def _passage(self) -> Passage:
+        return passage_of(self.problem, self._rows, self.march)
+
+    def _begun(self, now: Now) -> Now:
+        """Return a state from which a motion begins, with the memory of its scheme."""
+        return now if self._begin is None else self._begin.begun(now)
+
+    def _put(self, q: Array, v: Array, t: Array) -> None:
+        more = self.problem.trajectory.more(float(t[0]), q, v)
+        self.march.put(self.stage, q, v, t, np.array([self.h]), *more)
+
+    def now(self) -> Now:
+        """Return the state."""
+        q, v, t = self.march.state_of(self.stage)
+        return Now(float(t[0]), q, v, carried(t))
+
+    def some(self, wanted: int) -> None:
+        """Take steps; where one is not trusted, as many as lead past that place."""
+        every = self.problem.every
+        t = self.now()[0]
+        if self._begin is not None and self.problem.knots.at(t, self.h):
+            self._renew(self._begin)
+        wanted, inside = min(wanted, self.problem.knots.steps_before(t, self.h)), []
+        if not wanted:
+            wanted, inside = 1, self.problem.knots.within(t, t + self.h)
+        if inside:
+            self._over(t, inside)
+            return
+        before, beyond = self.done, self.done % every
+        if beyond and (
+            self._sampled or not self._reported
+        ):  # records go on in step with the march again
+            wanted = min(wanted, every - beyond)
+        wanted = min(wanted, self._portion)
+        if self._portion < every or self._sampled:
+            every = wanted + 1  # records are taken between calls
+        stream = self._stream(wanted)
+        if self._reported and not self._sampled:
+            self.done += self._advance_reporting(wanted, stream)
+            if self.done < before + wanted:
+                self._pass()
+            return
+        taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, STEP_RISK, stream)
+        if len(ts):
+            self._records.append((self._without_memory(ts), qs, vs))
+        self.done += taken
+        if taken and self._sampled:
+            self._put(*self.march.state_of(self.stage))
+        if (beyond or every > wanted) and taken and self.done % self.problem.every == 0:
+            self.record()
+        if taken < wanted:
+            self._pass()
+
+    def _advance_reporting(self, wanted: int, stream: Array | None) -> int:
+        """Take steps, whose outputs of the state that they begin with are the records."""
+        every, taken = self.problem.every, 0
+        known = self._records[-1][0][-1, 0] == self.now()[0]
+        ahead = -self.done % every
+        first = 2 if known and not ahead else 1  # one step, recorded if it is not yet
+        for count, each in ((ahead, ahead + 1), (1, first), (wanted, every)):
+            count = min(count, wanted - taken)
+            if count <= 0:
+                continue
+            part = None if stream is None else stream[taken : taken + count]
+            got, out = self.march.advance(self.stage, count, each, STEP_RISK, part)
+            if len(out[0]):
+                ts, *others = out[REPORTED:-1]
+                self._records.append((self._without_memory(ts), *others))
+            taken += got
+            if got < count:
+                break
+        return taken
+
+    def _over(self, t: float, knots: list[float]) -> None:
+        """Take a step in parts that end where forces jump or bend."""
+        trajectory = self.problem.trajectory
+
+        def numbers(a: float, b: float, h: float) -> Array | None:
+            return trajectory.stream(np.array([a, b]), h)
+
+        if self._reported and self.done % self.problem.every == 0:
+            self.record()
+        renew = None if self._begin is None else partial(self._renew, self._begin)
+        if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers, renew).all():
+            self._pass(knots)
+            return
+        self.done += 1
+        if self._sampled:
+            self._put(*self.march.state_of(self.stage))
+        if self.done % self.problem.every == 0:
+            self.record()
+
+    def _renew(self, begin: Start) -> None:
+        """Go on where forces have jumped."""
+        work, before = self.march.state_of(self.stage)[2][WORK], self.now()
+        self._formed += begin.jacobians(before) or 0
+        now = begin.begun(before)
+        at = now.fed_back
+        at[WORK] = work
+        self._put(now.q, now.v, at)
+
+    def jacobians(self) -> dict[str, int]:
+        """Return how many Newton matrices steps have formed where these are kept, as a fact."""
+        formed = None if self._begin is None else self._begin.jacobians(self.now())
+        return {} if formed is None else {"jacobians": self._formed + formed}
+
+    def _halve(self, begin: Start, knots: Sequence[float]) -> None:
+        """Take a step in parts."""
+        now, work = self.now(), self.march.state_of(self.stage)[2][WORK]
+        halves = Halves(self.problem.model, self._once, begin)
+        with self.problem.trajectory.holding(now):
+            end, done = halves.over(now, self.h, (*knots, now.t + self.h))
+        at = end.fed_back
+        at[WORK] = work + done
+        self._put(end.q, end.v, at)
+
+    def _pass(self, knots: Sequence[float] = ()) -> None:
+        """Go on past a singular position; energy that is kept there is checked by the passage."""
+        if self._begin is not None:
+            if self._reported and self.done % self.problem.every == 0:
+                self.record()
+            self._halve(self._begin, knots)
+            self.detours += 1
+            self.done += 1
+            if self.done % self.problem.every == 0:
+                self.record()
+            return
+        problem, energy = self.problem, self._passage.energy
+        if self._reported and self.done % problem.every == 0:
+            self.record()
+        now = self.now()
+        work = float(self.march.state_of(self.stage)[2][WORK]) - energy(now.q, now.v)
+        left, begins = problem.steps - self.done, self.done == 0
+        one = self._once(now, self.h)
+        fault = self.check.opening(now.q, now.v, one.a) if one.near < STEP_RISK else None
+        if fault is not None:  # why the step is not trusted
+            raise SolveError(fault)
+        with problem.trajectory.holding(now):
+            led = self._passage.over(now, left, begins)
+        for place in led:
+            at = place.fed_back
+            at[WORK] = work + energy(place.q, place.v)
+            self._put(place.q, place.v, at)
+            self.detours += 1
+            self.done += 1
+            if self.done % problem.every == 0:
+                self.record()
+
+    def record(self) -> None:
+        """Record the state, if it is not yet."""
+        q, v, t = self.march.state_of(self.stage)
+        if self._records and self._records[-1][0][-1, 0] == t[0]:
+            return
+        reported = self._report(q, v, t) if self._reported else ()
+        self._records.append((self._without_memory(t[None]), q[None], v[None], *reported))
+        self._samples.append(self._held())
+
+    def _without_memory(self, t: Array) -> Array:
+        """Return of t what is recorded."""
+        return t[:, : CARRIED + self.problem.trajectory.system.nz]
+
+    def _report(self, q: Array, v: Array, t: Array) -> list[Array]:
+        """Return what a step from here tells, nan where it is not trusted."""
+        trajectory, now = self.problem.trajectory, float(t[0])
+        try:
+            more = trajectory.more(now, q, v)
+        except FunctionError:  # here the motion ends
+            more = [np.full(size, np.nan) for size in trajectory.system.more.values()]
+        stream = trajectory.stream(np.array([now, now + self.h]), self.h)
+        out = self._single(q, v, t, np.array([self.h]), *more, stream=stream)
+        good = out[4][0] < STEP_RISK
+        return [
+            array[None].copy() if good else np.full_like(array[None], np.nan)
+            for array in out[REPORTED + len(STATE) : -1]
+        ]
+
+    @cached_property
+    def _single(self) -> OneStep:
+        return OneStep(self.march)
+
+    def _held(self) -> Array:
+        """Return what the step from here holds."""
+        if not self._sampled:
+            return np.zeros(0)
+        place = self.march.place_of("held")
+        return self.stage[place : place + self.march.inputs["held"]].copy()
+
+    def fresh(self) -> tuple[Array, Array, Array]:
+        """Return time, q and v of the records since the last call."""
+        at, q, v = self.recorded()
+        new, self._seen = slice(self._seen, None), len(at)
+        return at[new, 0], q[new], v[new]
+
+    def samples(self) -> Array | None:
+        """Return what the steps from the records held, where Python was called."""
+        return np.array(self._samples) if self._sampled else None
+
+    def recorded(self) -> tuple[Array, Array, Array]:
+        """Return times and works (K, 2), q and v of all records."""
+        columns = tuple(np.concatenate(column) for column in zip(*self._records, strict=True))
+        self._records = [columns]
+        return columns[0], columns[1], columns[2]
+
+    def reported(self) -> dict[str, Array] | None:
+        """Return what the steps from the records reported."""
+        if not self._reported:
+            return None
+        shapes = self.march.shapes[REPORTED + len(STATE) : -1]
+        columns = self._records[0][len(STATE) :]
+        each = zip(self._reported, columns, shapes, strict=True)
+        found = {name: column.reshape(len(column), *shape) for name, column, shape in each}
+        return without_doubt(found)
+
+    @cached_property
+    def _once(self) -> Step:
+        return one_step(self.problem.trajectory, self.march)
+
+    def _stream(self, steps: int) -> Array | None:
+        if "stream" not in self.march.inputs:
+            return None
+        times = np.add.accumulate(np.concatenate([[self.now()[0]], np.full(steps, self.h)]))
+        return self.problem.trajectory.stream(times, self.h)
+
+    def kept(self) -> KeptRun:
+        """Return what a checkpoint keeps: counts, the state, and the records."""
+        q, v, t = self.march.state_of(self.stage)
+        state = np.concatenate([t, q, v])
+        return KeptRun(self.done, self.done, self.detours, state, *self.recorded())
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from where a checkpoint was written, if there is one."""
+        found = checkpoint.read(identity_of(self.problem, "projection", self._name), self._probe())
+        if found is None:
+            return
+        self.done, self.detours, state = found.done, found.detours, found.state
+        nq, beside = self.problem.model.nq, self.march.inputs["t"]
+        self._put(state[beside : nq + beside], state[nq + beside :], state[:beside])
+        shapes = self.march.shapes[REPORTED + len(STATE) : -1] if self._reported else ()
+        none = (np.full((len(found.q), prod(shape)), np.nan) for shape in shapes)
+        self._records = [(found.time, found.q, found.v, *none)]
+
+    def _probe(self) -> Array:
+        """Return numbers that tell whether machine code rounds as it did.
+
+        Two single steps from the start, one of them at a time halfway.
+        """
+        p = self.problem
+        half = p.start + 0.5 * p.steps * p.h
+        found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
+        for t in (p.start, half):
+            one = self._once(self._begun(Now(t, p.q, p.v, p.z)), p.h)
+            found += [one.q, one.v, one.carried]
+        return np.concatenate(found)

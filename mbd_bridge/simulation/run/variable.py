@@ -1,0 +1,195 @@
+"""A run by a scheme whose steps are as long as its error allows; records are on the grid.
+
+    e = c h² |q̈' - q̈|,   c = |β + (α_m - α_f) / 2 - 1/6|
+
+is the leading error of a step's position (Zienkiewicz and Xie 1991). The next step is shorter or
+longer by (tolerance / e)^(1/3). States of force elements do not take part in the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.kernels.run.march import OneStep
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.carried import WORK, carried
+from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
+from mbd_bridge.simulation.rows import independent_rows
+from mbd_bridge.simulation.run.halves import why_not
+from mbd_bridge.simulation.run.problem import Problem, Records
+from mbd_bridge.simulation.singular.trust import Now, taken
+from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulation.steps.schemes import ImplicitScheme
+from mbd_bridge.solve.tolerances import STEP_RISK
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulation.run.lookout import Lookout
+
+SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 2.0
+"""Part of the step that the estimate allows; bounds of the change from step to step."""
+
+GROWTH = 1.2
+"""Gain in step below which nothing is changed."""
+
+LEAST = 1.0 / 24.0
+"""Least c: with β = 1/6 the leading error vanishes, the next one does not."""
+
+SHORTEST = 2.0**-24
+"""Of the distance of records: a shorter step is not tried."""
+
+
+def run_variable(
+    problem: Problem,
+    scheme: ImplicitScheme,
+    progress: Callable[[int], None] | None = None,
+    lookout: Lookout | None = None,
+) -> Records:
+    """Return the motion in steps of variable length."""
+    run = _Variable(problem, scheme)
+    status = "finished"
+    for record in range(1, -(-problem.steps // problem.every) + 1):
+        steps = min(record * problem.every, problem.steps)
+        try:
+            run.advance(problem.start + steps * problem.h)
+        except SolveError as met:
+            status = f"stopped at t = {run.now.t:.6g} s: {met}"
+            run.record()
+            break
+        run.record()
+        if progress is not None:
+            progress(steps - (record - 1) * problem.every)
+        if lookout is not None and lookout.sees(*run.last()):
+            break
+    return run.records(status)
+
+
+class _Variable:
+    """The motion as it goes."""
+
+    def __init__(self, problem: Problem, scheme: ImplicitScheme) -> None:
+        assert scheme.tolerance is not None
+        trajectory, system = problem.trajectory, problem.trajectory.system
+        if system.sampled:
+            raise StateError("tolerance: steps of variable length do not go with mbd.Sampled")
+        self._problem, self._tolerance = problem, scheme.tolerance
+        number = scheme.coefficients
+        c = abs(number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0)
+        self._error = max(c, LEAST)
+        self._rows = independent_rows(
+            problem.model, problem.q, problem.motions, problem.v, problem.loops
+        )
+        step = SchemeStep(system, self._rows, scheme)
+        self._march, self._memory = step.march(), step.memory
+        self._once, self._start = OneStep(self._march), Start(trajectory, step)
+        begin = Now(problem.start, problem.q, problem.v, problem.z)
+        self.now, self.work = self._start.begun(begin), 0.0
+        self._next = self._first(problem.every * problem.h)
+        self._last = self._next
+        self.lengths: list[float] = []
+        self.rejected = 0
+        outputs = system.outputs
+        self._reported = () if outputs is None else outputs.names[len(STATE) :]
+        self._records: list[tuple[Array, ...]] = []
+        self.record()
+
+    def advance(self, end: float) -> None:
+        """Go on to a time; steps end where forces jump."""
+        knots = self._problem.knots.within(self.now.t, end)
+        for stop in (*knots, end):
+            while self.now.t < stop:
+                self._take(stop)
+            if stop != end or self._problem.knots.within(stop - 1e-9 * abs(stop), end + 1e-9):
+                self.now = self._start.begun(self.now)
+
+    def record(self) -> None:
+        """Record the state."""
+        now = self.now
+        at = np.array([now.t, self.work, *now.carried])
+        reported: list[Array] = []
+        if self._reported:
+            out = self._outputs(now, self._last)
+            reported = [array[None].copy() for array in out[REPORTED + len(STATE) : -1]]
+        self._records.append((at[None], now.q[None], now.v[None], *reported))
+
+    def last(self) -> tuple[Array, Array, Array]:
+        """Return time, q and v of the last record."""
+        at, q, v, *_ = self._records[-1]
+        return at[:, 0], q, v
+
+    def records(self, status: str) -> Records:
+        """Return all of it."""
+        at, q, v, *columns = (np.concatenate(part) for part in zip(*self._records, strict=True))
+        reported = None
+        if self._reported:
+            shapes = self._march.shapes[REPORTED + len(STATE) : -1]
+            each = zip(self._reported, columns, shapes, strict=True)
+            found = {name: column.reshape(len(column), *shape) for name, column, shape in each}
+            reported = without_doubt(found)
+        lengths = self.lengths or [0.0]
+        facts = {
+            "rows": self._rows,
+            "operations": sum(self._march.counts.values()),
+            "steps": len(self.lengths),
+            "rejected": self.rejected,
+            "shortest_step": min(lengths),
+            "longest_step": max(lengths),
+        }
+        formed = self._start.jacobians(self.now)
+        facts |= {} if formed is None else {"jacobians": formed}
+        problem = self._problem
+        z = carried(at)[:, : problem.trajectory.system.nz]
+        done = round((float(at[-1, 0]) - problem.start) / problem.h)
+        return Records(at[:, 0], q, v, z, done, status, facts, work=at[:, WORK], reported=reported)
+
+    def _take(self, stop: float) -> None:
+        """Take one step that satisfies the tolerance."""
+        now, whole = self.now, stop - self.now.t
+        while True:
+            parts = max(1, int(np.ceil(whole / self._next - 1e-9)))
+            length = whole / parts
+            begin = self._start.stretched(now, min(FASTEST, length / self._last))
+            with np.errstate(all="ignore"):
+                found = taken(self._outputs(begin, length))
+                good = found.risk < STEP_RISK and found.finite
+                error = self._estimate(begin, found.carried, length) if good else np.inf
+            if error <= self._tolerance:
+                break
+            self.rejected += 1
+            if not length > SHORTEST * self._problem.every * self._problem.h:
+                raise SolveError(why_not(self._problem.model, now, found, length))
+            self._next = length * max(SLOWEST, self._gain(error)) if good else 0.5 * length
+        gain = min(FASTEST, self._gain(error))
+        if gain > GROWTH or gain < 1.0:
+            self._next = length * gain
+        self._last = length
+        self.work += found.work
+        self.lengths.append(length)
+        self.now = now.after(length, found)._replace(t=stop if parts == 1 else now.t + length)
+
+    def _gain(self, error: float) -> float:
+        return float(SAFETY * (self._tolerance / max(error, 1e-300)) ** (1.0 / 3.0))
+
+    def _outputs(self, now: Now, length: float) -> list[Array]:
+        trajectory, t = self._problem.trajectory, now.t
+        given = [now.q, now.v, now.fed_back, np.array([length]), *trajectory.more(t, now.q, now.v)]
+        return self._once(*given, stream=trajectory.stream(np.array([t, t + length]), length))
+
+    def _estimate(self, begin: Now, carried: Array, length: float) -> float:
+        """Return the error of a step, rad or sizes."""
+        nz, scale = len(self._problem.z), self._problem.model.velocity_scale
+        before, after = (
+            self._memory.acceleration(x[nz:])[: len(scale)] for x in (begin.carried, carried)
+        )
+        most = np.abs((after - before) / scale).max(initial=0.0)
+        return float(self._error * length * length * most)
+
+    def _first(self, most: float) -> float:
+        """Return the length of the first step: the change of velocity in it is small."""
+        scale = self._problem.model.velocity_scale
+        a = self._memory.acceleration(self.now.carried[len(self._problem.z) :])[: len(scale)]
+        size = float(np.abs(a / scale).max(initial=0.0))
+        return float(min(most, (self._tolerance / max(size, 1e-300)) ** 0.5))

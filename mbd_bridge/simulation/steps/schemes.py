@@ -1,0 +1,223 @@
+"""Implicit integrators and their numbers: Newmark, HHT, generalised alpha; and explicit Newmark.
+
+With the accelerations q̈ that satisfy the equations of motion at both ends of a step, and the
+algorithmic ones, a (Arnold and Brüls 2007):
+
+    (1 - α_m) a' + α_m a = (1 - α_f) q̈' + α_f q̈
+    q' = q ⊕ δ,   δ = h v + h² ((1/2 - β) a + β a')
+    v' = v + h ((1 - γ) a + γ a')
+
+Newmark has α_m = α_f = 0: a = q̈. HHT has α_m = 0, α_f = -α. With γ = 1/2 + α_f - α_m the order is
+two, with β = (γ + 1/2)² / 4 the damping of the highest frequencies is the largest.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
+
+CONVERGED = 1e-6
+"""rad, or parts of the mechanism's size: a step whose last Newton correction moves the machine by
+more is not taken. The error that is left is a small part of that correction."""
+
+MOST_ITERATIONS = 20
+"""Newton iterations of a step, at most: they are written out in the machine code."""
+
+
+class Coefficients(NamedTuple):
+    """α_m, α_f, β and γ of a scheme."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+
+    @property
+    def share(self) -> float:
+        """κ = ∂a'/∂q̈'."""
+        return (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
+
+    @property
+    def one_acceleration(self) -> bool:
+        """Whether a = q̈."""
+        return self.alpha_m == self.alpha_f == 0.0
+
+
+@dataclass(frozen=True)
+class ImplicitScheme(ABC):
+    """An implicit integrator of the second order; concrete ones are final.
+
+    Parameters
+    ----------
+    iterations : Newton iterations of each step
+    refresh : the Jacobian is formed anew every so many iterations; 0: at the first one only (Cho09)
+    converged : rad, or parts of the mechanism's size, that the last Newton correction may move
+    jacobian : "kept": that of an earlier step serves as long as corrections with it fall quickly
+        enough (see `kept`), of machines without loops and prescribed motions; "fresh": each step
+        forms its own
+    tolerance : None: steps of fixed length. Else the length of steps is chosen so that the error of
+        one is below this, rad or parts of the mechanism's size
+    """
+
+    iterations: int = field(default=2, kw_only=True)
+    refresh: int = field(default=0, kw_only=True)
+    converged: float = field(default=CONVERGED, kw_only=True)
+    jacobian: Literal["kept", "fresh"] = field(default="kept", kw_only=True)
+    tolerance: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        whole_number(f"{kind}: iterations", self.iterations)
+        if self.iterations > MOST_ITERATIONS:
+            raise StateError(
+                f"{kind}: iterations: expected at most {MOST_ITERATIONS}, got {self.iterations}"
+            )
+        if isinstance(self.refresh, bool) or not isinstance(self.refresh, int) or self.refresh < 0:
+            raise StateError(f"{kind}: refresh: expected 0, 1, 2, ..., got {self.refresh!r:.60}")
+        expected = "a positive number"
+        real_number(f"{kind}: converged", self.converged, expected, positive=True)
+        one_of(f"{kind}: jacobian", self.jacobian, ("kept", "fresh"), StateError)
+        if self.tolerance is not None:
+            real_number(f"{kind}: tolerance", self.tolerance, expected, positive=True)
+        self._check()
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse numbers that the scheme cannot have."""
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> Coefficients:
+        """The numbers of the formulas."""
+
+    @property
+    def damps(self) -> bool:
+        """Whether it takes energy away."""
+        return self.coefficients.gamma > 0.5 or self.coefficients.alpha_f > 0.0
+
+    def _number(self, name: str, least: float, most: float) -> None:
+        where = f"{type(self).__name__}: {name}"
+        expected = f"a number from {least:.4g} to {most:.4g}"
+        value = real_number(where, getattr(self, name), expected)
+        if not least <= value <= most:
+            raise StateError(f"{where}: expected {expected}, got {value:g}")
+
+
+@dataclass(frozen=True)
+class Newmark(ImplicitScheme):
+    """Newmark's method; by default the trapezoidal rule, which damps nothing.
+
+    Parameters
+    ----------
+    beta, gamma : β, γ. Order two needs γ = 1/2; what is stable at any step, 2 β >= γ >= 1/2
+    """
+
+    beta: float = 0.25
+    gamma: float = 0.5
+
+    def _check(self) -> None:
+        self._number("beta", 1e-3, 1.0)
+        self._number("gamma", 0.5, 1.0)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """α_m = α_f = 0."""
+        return Coefficients(0.0, 0.0, float(self.beta), float(self.gamma))
+
+
+@dataclass(frozen=True)
+class HHT(ImplicitScheme):
+    """The method of Hilber, Hughes and Taylor.
+
+    Parameters
+    ----------
+    alpha : from -1/3, the most damping, to 0, the trapezoidal rule
+    """
+
+    alpha: float = -0.2
+
+    def _check(self) -> None:
+        self._number("alpha", -1.0 / 3.0, 0.0)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """α_f = -α."""
+        return _second_order(0.0, -float(self.alpha))
+
+
+@dataclass(frozen=True)
+class GeneralisedAlpha(ImplicitScheme):
+    """The generalised α method of Chung and Hulbert.
+
+    Parameters
+    ----------
+    rho : spectral radius at infinite frequency: 1 damps nothing, 0 takes it away in one step
+    """
+
+    rho: float = 0.9
+
+    def _check(self) -> None:
+        self._number("rho", 0.0, 1.0)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """α_m = (2 ρ - 1) / (ρ + 1), α_f = ρ / (ρ + 1)."""
+        rho = float(self.rho)
+        return _second_order((2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0))
+
+
+@dataclass(frozen=True)
+class ExplicitNewmark:
+    """Newmark's method with β = 0, γ = 1/2, as Cho09 compares it: one acceleration a step.
+
+        q' = q ⊕ (h v + h²/2 q̈),   q̈' = q̈(q', v + h q̈),   v' = v + h/2 (q̈ + q̈')
+
+    It is stable for h ω < 2.
+    """
+
+    damps = False
+
+
+def _second_order(alpha_m: float, alpha_f: float) -> Coefficients:
+    gamma = 0.5 + alpha_f - alpha_m
+    return Coefficients(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
+
+
+Scheme = ImplicitScheme | ExplicitNewmark
+"""Integrators of `steps.implicit` and `steps.explicit_newmark`."""
+
+SCHEMES: dict[str, Scheme] = {
+    "newmark": Newmark(),
+    "hht": HHT(),
+    "generalised_alpha": GeneralisedAlpha(),
+    "explicit_newmark": ExplicitNewmark(),
+}
+"""By the names of `simulate`."""
+
+
+CompiledIntegrator: TypeAlias = Literal[
+    "rk4", "newmark", "hht", "generalised_alpha", "explicit_newmark"
+]
+"""Names of integrators whose steps are compiled."""
+
+
+def compiled_scheme(integrator: str | Scheme) -> Scheme | None:
+    """Return the scheme of a compiled integrator with steps of fixed length, None for "rk4"."""
+    if isinstance(integrator, str):
+        one_of("integrator", integrator, ("rk4", *SCHEMES), StateError)
+        return SCHEMES.get(integrator)
+    if not isinstance(integrator, Scheme):
+        raise StateError(
+            f"integrator: expected a name, or mbd.HHT(alpha=-0.1), got {integrator!r:.60}"
+        )
+    if isinstance(integrator, ImplicitScheme) and integrator.tolerance is not None:
+        raise StateError("integrator: its tolerance= goes with mbd.simulate; here steps are fixed")
+    return integrator
+
+
+def scheme_name(scheme: Scheme) -> str:
+    """Return the name of a scheme."""
+    return next(name for name, one in SCHEMES.items() if type(one) is type(scheme))

@@ -1,0 +1,399 @@
+"""What is integrated: a mechanism and all that acts on it.
+
+    M(q) q̈ + Φ_qᵀ λ + Eᵀ λ_d = h(q, v) + τ(t, q, v) + Σ J_linkᵀ w(t, q, v),    Φ = 0,  q_d = f(t)
+
+Every way of integrating it, and every look at a motion, takes from here what acts (`acting`). What
+varies is a `Signal`; where its numbers are in the inputs of machine code, the `layout` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.base.arguments import by_name, flag
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
+from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.parameters import ElementParameters, parameters_of
+from mbd_bridge.forces.states import ElementStates
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.acting import acting_kernel
+from mbd_bridge.simulation.carried import fed_back
+from mbd_bridge.simulation.identity import identity_of
+from mbd_bridge.simulation.inputs.effort import EffortLimits
+from mbd_bridge.simulation.inputs.element_forces import ElementForces, Member
+from mbd_bridge.simulation.inputs.elements import element_parts
+from mbd_bridge.simulation.inputs.knots import Knots
+from mbd_bridge.simulation.inputs.motions import (
+    MotionPart,
+    Prescribed,
+    fully_prescribed,
+    motion_parts,
+)
+from mbd_bridge.simulation.inputs.outside import resolved
+from mbd_bridge.simulation.inputs.signal import PolynomialSignal, Sampled, Signal, StateFunction
+from mbd_bridge.simulation.inputs.table import check_covers
+from mbd_bridge.simulation.inputs.torques import Torque, TorquePart, torque_parts
+from mbd_bridge.simulation.inputs.within_elements import check_numbers, input_parts
+from mbd_bridge.simulation.inputs.wrenches import External, WrenchPart, wrench_parts
+from mbd_bridge.simulation.layout import SystemLayout
+from mbd_bridge.simulation.machine import HasModel, agreed, model_of
+from mbd_bridge.simulation.outputs import Outputs
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.wrenches import Axes
+
+
+class System:
+    """A mechanism, what acts on it, and the numbers in which its N trajectories differ.
+
+    Parameters
+    ----------
+    mechanism : a `Mechanism`, or its model
+    torque, effort_limits, external, external_in, forces, prescribed : as for `simulate`
+    parameters, inputs, loads, outputs : likewise; of several trajectories as for `simulate_batch`
+    start, end : s, which tables must cover; without an end they are taken as they are
+
+    Attributes
+    ----------
+    model : the mechanism
+    torques, wrenches, prescribed : what acts along velocities, on links; what follows a function
+    parameters : numbers of the mechanism that are inputs of the machine code, or none
+    outputs : what a step tells of the state that it begins with, or none
+    forces : force elements, bound to the model; `states` has the names of their states z
+    effort : limits at which given forces are held, or none
+    elements : numbers of force elements among the parameters, or none
+    prepared : machine code of the mechanism
+
+    Examples
+    --------
+    >>> pushed = mbd.System(arm, external={"hand": [0, 0, -9.81, 0, 0, 0]})     # doctest: +SKIP
+    >>> run = mbd.simulate(pushed, 2.0)                                         # doctest: +SKIP
+    """
+
+    model: Model
+    torques: tuple[TorquePart, ...]
+    wrenches: tuple[WrenchPart, ...]
+    prescribed: tuple[MotionPart, ...]
+    parameters: Parameters | None
+    outputs: Outputs | None
+    forces: tuple[ForceElement, ...]
+    effort: EffortLimits | None
+    elements: ElementParameters | None
+    prepared: Prepared
+
+    def __init__(
+        self,
+        mechanism: HasModel | Model,
+        *,
+        torque: Torque = None,
+        effort_limits: bool = False,
+        external: External | None = None,
+        external_in: Axes = "link",
+        forces: Iterable[ForceElement] | None = None,
+        prescribed: Mapping[str, Prescribed] | None = None,
+        parameters: ParameterValues | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        loads: Sequence[str] | str | None = None,
+        outputs: Mapping[str, StateFunction] | None = None,
+        start: float = 0.0,
+        end: float | None = None,
+    ) -> None:
+        model = model_of(mechanism)
+        acts: dict[str, Any] = {
+            "torque": torque,
+            "effort_limits": flag("effort_limits", effort_limits) or None,
+            "external": external,
+            "external_in": external_in,
+            "forces": forces,
+            "prescribed": prescribed,
+            "parameters": parameters,
+            "inputs": inputs,
+        }
+        self._made_of = mechanism, {name: one for name, one in acts.items() if one is not None}
+        own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
+        given = by_names(own if forces is None else forces)
+        self.forces = bound(model, given.values())
+        named = by_name("parameters", parameters, "{'rod.mass': 2.0}")
+        self.elements = ElementParameters.of(model, given, named)
+        kept = getattr(mechanism, "prepared", None)
+        self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
+        self.effort = EffortLimits.asked(model, effort_limits)
+        self._put(
+            model,
+            (*torque_parts(model, torque), *input_parts(self.forces)),
+            wrench_parts(model, external, external_in),
+            motion_parts(model, prescribed, start),
+            parameters_of(model, named, self.elements),
+        )
+        self.torques, self.wrenches = resolved(self, inputs)
+        if self.elements is not None:
+            self.forces = self.elements.bound(self.forces, self.elements.values[0])
+        torques, wrenches = element_parts(model, self.members)
+        self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
+        check_numbers(self)
+        self.outputs = Outputs.of(model, loads, outputs)
+        if end is not None:
+            self.check_covers(start, end)
+        if self.parameters is not None:
+            self.parameters = self.parameters.repeated(self.number)
+
+    def _put(
+        self,
+        model: Model,
+        torques: tuple[TorquePart, ...],
+        wrenches: tuple[WrenchPart, ...],
+        prescribed: tuple[MotionPart, ...],
+        parameters: Parameters | None,
+    ) -> None:
+        self.model, self.parameters = model, parameters
+        self.torques, self.wrenches, self.prescribed = torques, wrenches, prescribed
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process: machine code is found or made there."""
+        return {name: getattr(self, name) for name in System.__annotations__}
+
+    @property
+    def made_of(self) -> tuple[HasModel | Model, dict[str, Any]] | None:
+        """The mechanism and what was given with it; None of one that came from another process."""
+        found: tuple[HasModel | Model, dict[str, Any]] | None = vars(self).get("_made_of")
+        return found
+
+    def with_parts(
+        self,
+        *,
+        torques: tuple[TorquePart, ...] | None = None,
+        wrenches: tuple[WrenchPart, ...] | None = None,
+        prescribed: tuple[MotionPart, ...] | None = None,
+        parameters: Parameters | None = None,
+    ) -> System:
+        """Return the system with other parts."""
+        other = System.__new__(System)
+        other.prepared, other.outputs, other.forces = self.prepared, self.outputs, self.forces
+        other.effort, other.elements = self.effort, self.elements
+        other._put(
+            self.model,
+            self.torques if torques is None else torques,
+            self.wrenches if wrenches is None else wrenches,
+            self.prescribed if prescribed is None else prescribed,
+            self.parameters if parameters is None else parameters,
+        )
+        return other
+
+    def check_covers(self, start: float, end: float) -> None:
+        """Complain of tables that do not reach from start to end, s."""
+        for name, signal in self.signals:
+            if isinstance(signal, PolynomialSignal):
+                check_covers(name, *signal.span, start, end)
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """The force elements with their numbers, states, and what tells them from others."""
+        told = self.forces if self.elements is None else self.elements.symbolic
+        each = zip(self.forces, self.states.places, told, strict=True)
+        return tuple(
+            Member.of(self.model, one, k, at, own.identity) for k, (one, at, own) in enumerate(each)
+        )
+
+    def forces_with(self, p: Array | None) -> tuple[ForceElement, ...]:
+        """Return the force elements with their parameters from p, floats or symbols."""
+        if self.elements is None or self.parameters is None or p is None:
+            return self.forces
+        return self.elements.bound(self.forces, self.parameters.numbers_beside(p))
+
+    @cached_property
+    def states(self) -> ElementStates:
+        """Names and places of the states z of the force elements."""
+        return ElementStates.of(self.model, self.forces)
+
+    @property
+    def nz(self) -> int:
+        """Number of states of force elements."""
+        return len(self.states)
+
+    @property
+    def fed_back(self) -> dict[str, int]:
+        """What a Runge-Kutta step gives to the next one; see `carried`."""
+        return fed_back(self.model, self.nz)
+
+    @property
+    def parts(self) -> tuple[TorquePart | WrenchPart | MotionPart, ...]:
+        """All that acts, in the order of their numbers."""
+        return (*self.torques, *self.wrenches, *self.prescribed)
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """What each part is given for, in words for messages."""
+        names = self.model.velocity_names
+        found = []
+        for part in self.parts:
+            if isinstance(part.signal, ElementForces):
+                found.append(part.signal.names)
+            elif isinstance(part.signal, Sampled) and part.signal.element:
+                found.append(f"forces {part.signal.element!r}")
+            elif isinstance(part, WrenchPart):
+                found.append(f"external[{part.name!r}]")
+            elif isinstance(part, MotionPart):
+                found.append(f"prescribed motion {part.name!r}")
+            elif part.field:
+                found.append(part.field)
+            else:
+                whole = len(part.places) != 1 or len(names) == 1
+                found.append("torque" if whole else f"torque {names[part.places[0]]!r}")
+        return tuple(found)
+
+    @property
+    def signals(self) -> tuple[tuple[str, Signal], ...]:
+        """What each part is given for, and its signal; two may be given for the same."""
+        signals = (part.signal for part in self.parts)
+        return tuple(zip(self.part_names, signals, strict=True))
+
+    @property
+    def numbers_of(self) -> dict[str, int]:
+        """For how many trajectories each thing is given, where that is more than one."""
+        found: dict[str, int] = {}
+        for name, signal in self.signals:
+            found[name] = max(signal.number, found.get(name, 1))
+        if self.parameters is not None:
+            found["parameters"] = len(self.parameters)
+        return {name: number for name, number in found.items() if number > 1}
+
+    @property
+    def number(self) -> int:
+        """N, the number of trajectories that all that is given agrees on, or 1."""
+        return agreed(self.numbers_of)
+
+    @cached_property
+    def layout(self) -> SystemLayout:
+        """Where the numbers of the signals are."""
+        sizes = [len(part.places) or 1 for part in self.torques] + [6] * len(self.wrenches)
+        sizes += [1] * len(self.prescribed)
+        parts = zip(self.parts, sizes, strict=True)
+        return SystemLayout.of(
+            [(part.signal, n, isinstance(part, MotionPart)) for part, n in parts]
+        )
+
+    @cached_property
+    def sampled(self) -> bool:
+        """Whether Python is called at each step."""
+        return any(isinstance(signal, Sampled) for _, signal in self.signals)
+
+    @property
+    def inputs_by_name(self) -> dict[str, tuple[slice, ...]]:
+        """Where in `held` the inputs from outside are: one may act in several places."""
+        found: dict[str, tuple[slice, ...]] = {}
+        for k, part in enumerate(self.parts):
+            if isinstance(part.signal, Input):
+                name = part.signal.name
+                found[name] = (*found.get(name, ()), self.layout.held[k])
+        return found
+
+    @property
+    def common(self) -> bool:
+        """Whether the stream is the same for all trajectories."""
+        return all(self.parts[k].signal.number == 1 for k in self.layout.stream)
+
+    def knots(self, start: float, h: float) -> Knots:
+        """Return where steps of h from `start` have to end, since tables of forces jump there."""
+        parts: tuple[TorquePart | WrenchPart, ...] = (*self.torques, *self.wrenches)
+        tables = [part.signal for part in parts if isinstance(part.signal, PolynomialSignal)]
+        return Knots.of(tables, start, h)
+
+    @property
+    def prescribed_velocities(self) -> tuple[int, ...]:
+        """Velocities that are prescribed."""
+        return tuple(part.v for part in self.prescribed)
+
+    @property
+    def prescribed_joints(self) -> tuple[str, ...]:
+        """Joints all of whose degrees of freedom are prescribed."""
+        return fully_prescribed(self.model, self.prescribed_velocities)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links that carry wrenches, of force elements too, in the order of the wrenches."""
+        return tuple(part.name for part in self.wrenches)
+
+    @property
+    def external_links(self) -> dict[str, list[int]]:
+        """Links that carry external wrenches, and the numbers of these."""
+        parts = [(one.name, k) for k, one in enumerate(self.wrenches) if not one.of_element]
+        return {name: [k for link, k in parts if link == name] for name, _ in parts}
+
+    @cached_property
+    def replaced(self) -> frozenset[tuple[str, str]]:
+        """What force elements stand for in the file; see `ForceElement.replaces`."""
+        return replaced_by(self.model, self.forces)
+
+    def wrenches_on(self, link: str) -> list[int]:
+        """Return the numbers of the wrenches on a link, less those that pass through cut joints."""
+        return [
+            k
+            for k, part in enumerate(self.wrenches)
+            if part.name == link
+            and not (isinstance(part.signal, ElementForces) and part.signal.within)
+        ]
+
+    @property
+    def forces_in_cuts(self) -> tuple[ForceElement, ...]:
+        """The force elements that act in cut joints.
+
+        Raises
+        ------
+        StateError
+            One has states of its own: then only the steps tell the loads of its joint.
+        """
+        found = tuple(one for one in self.forces if one.cut_numbers(self.model))
+        if self.nz and any(one.states(self.model) for one in found):
+            raise StateError(
+                "a force element with states acts in a cut joint: loads after the run do not know "
+                "them; have the steps tell the loads, simulate(..., loads=[joints])"
+            )
+        return found
+
+    @cached_property
+    def passive(self) -> frozenset[int]:
+        """The parts of force elements that store and lose energy only."""
+        signals = enumerate(part.signal for part in self.parts)
+        return frozenset(k for k, one in signals if isinstance(one, ElementForces) and one.passive)
+
+    def model_with(self, p: Array | None) -> Model:
+        """Return the model, with the symbols of its parameters in it."""
+        if self.parameters is None:
+            return self.model
+        return self.parameters.model_with(np.zeros(0) if p is None else p)
+
+    def moves(self, part: int) -> bool:
+        """Return whether a part is a prescribed motion."""
+        return part >= len(self.torques) + len(self.wrenches)
+
+    @property
+    def more(self) -> dict[str, int]:
+        """Inputs of a step beside what is fed back and h, and their sizes."""
+        held, stream, _ = self.layout.sizes
+        sizes = {"held": held, "p": 0 if self.parameters is None else self.parameters.size}
+        return {name: size for name, size in (sizes | {"stream": stream}).items() if size}
+
+    @cached_property
+    def identity(self) -> str | None:
+        """What of the machine code depends on what acts; None where only its graph tells."""
+        return identity_of(self)
+
+    @cached_property
+    def step_identity(self) -> str | None:
+        """The same for a step, which tells the outputs."""
+        if self.outputs is None or self.identity is None:
+            return self.identity
+        asked = self.outputs.identity
+        return None if asked is None else f"{self.identity} tells {asked}"
+
+    @cached_property
+    def acting(self) -> Kernel:
+        """The kernel of what acts; see `acting.acting_kernel`."""
+        return acting_kernel(self)
