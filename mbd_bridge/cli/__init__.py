@@ -59,8 +59,8 @@ def _main(arguments: Sequence[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without → shows ?
     try:
-        parser = make_parser()
         words, given = xacro_arguments(sys.argv[1:] if arguments is None else arguments)
+        parser = make_parser(words)
         options, unknown = parser.parse_known_args(words)
         options.xacro_arguments = given
         if given and not hasattr(options, "robot"):

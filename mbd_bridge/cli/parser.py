@@ -110,21 +110,22 @@ class NamesAction(argparse.Action):
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *names])
 
 
-def make_parser() -> Parser:
-    """Return the parser of the whole command line."""
+def make_parser(words: Sequence[str] = ()) -> Parser:
+    """Return the parser of a command line: of the command that it names, or of all commands."""
     from mbd_bridge import __version__
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser("mbd", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
     parser.add_argument("--version", action="version", version=f"mbd_bridge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name in COMMANDS:
+    command = next((word for word in words if not word.startswith("-")), None)
+    for name in COMMANDS if command not in COMMANDS else [command]:
         module = importlib.import_module(f"mbd_bridge.cli.{name}")
-        command = commands.add_parser(
+        entry = commands.add_parser(
             name, help=module.SUMMARY, description=module.DESCRIPTION, formatter_class=raw
         )
-        module.add_arguments(command)
-        command.set_defaults(run=module.run, parser=command)
+        module.add_arguments(entry)
+        entry.set_defaults(run=module.run, parser=entry)
     return parser
 
 
