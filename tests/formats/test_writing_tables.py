@@ -16,7 +16,7 @@ import pandas
 import pytest
 
 from mbd_bridge.base.errors import FileError, StateError
-from mbd_bridge.files.tables import Column, TableWriter
+from mbd_bridge.files.tables import Column, TableWriter, read_table, text_source
 from mbd_bridge.files.tables.hdf5 import DiskFile
 from tests.formats.table_files import COLUMNS, KINDS, numbers, write
 
@@ -188,3 +188,31 @@ def test_a_pipe_is_read_once_and_written_as_text(tmp_path):
     write(pipe, values)
     said, _ = reader.communicate(timeout=60)
     assert said == f"20000 {values[:, 0].sum()} loads: of an arm\n"
+
+
+def test_a_pipe_that_nobody_writes_to_is_given_up_and_leaves_no_thread(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    script = (
+        "import sys, threading\n"
+        "from mbd_bridge.files.tables import open_table, text_source\n"
+        "text_source.WRITER_SECONDS = 0.2\n"
+        "try:\n    open_table(sys.argv[1])\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
+        "for thread in threading.enumerate()[1:]:\n    thread.join(5.0)\n"
+        "print(threading.active_count())\n"
+    )
+    command = [sys.executable, "-c", script, str(pipe)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+    assert said.startswith(f"FileError {pipe}: expected a process that writes to this named pipe")
+    assert "got none in 0.2 s; start it first" in said
+    assert said.endswith("\n1\n")
+
+
+def test_a_writer_that_has_opened_the_pipe_may_take_its_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_source, "WRITER_SECONDS", 2.0)
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    script = f"exec 3>'{pipe}'; sleep 2.5; echo time,hinge >&3; echo 0,1 >&3"
+    with subprocess.Popen(["sh", "-c", script]):
+        assert read_table(pipe).column("hinge").tolist() == [1.0]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
+import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import NoReturn
@@ -32,6 +34,8 @@ BLOCK_CHARACTERS = 2**24
 """Of lines that are kept at a time before they are made into numbers."""
 MOST_EMPTY = 2**20
 """Rows without a number that may stand at the end, as spreadsheets write them."""
+WRITER_SECONDS = 5.0
+"""How long a named pipe may wait for the process that writes to it to open it."""
 
 
 class TextSource(TableSource):
@@ -41,7 +45,7 @@ class TextSource(TableSource):
 
     def __init__(self, path: str) -> None:
         try:
-            file = open(path, "rb")  # noqa: SIM115 (a pipe stays open until it is read)
+            file = _opened(path)
         except OSError as error:
             raise cannot_read(path, error, "a CSV file") from error
         with contextlib.ExitStack() as stack:
@@ -209,6 +213,43 @@ class TextSource(TableSource):
             line,
             f"column {self.columns[place].name!r}",
         )
+
+
+def _opened(path: str) -> io.BufferedReader:
+    """Return an open file; of a named pipe the end to read, if somebody opens the other in time.
+
+    To open a named pipe waits for its writer. Once there is one, it may take its time to write.
+    """
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return open(path, "rb")
+    ends = list[io.BufferedReader | OSError]()
+    late = threading.Event()
+
+    def open_end() -> None:
+        try:
+            end = open(path, "rb")  # noqa: SIM115 (it stays open until it is read)
+        except OSError as error:
+            ends.append(error)
+            return
+        if late.is_set():
+            end.close()
+        ends.append(end)
+
+    waiting = threading.Thread(target=open_end, daemon=True)
+    waiting.start()
+    waiting.join(WRITER_SECONDS)
+    if waiting.is_alive():
+        late.set()
+        with contextlib.suppress(OSError):  # lets the thread go on, and end
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        raise FileError(
+            f"expected a process that writes to this named pipe, got none in {WRITER_SECONDS:g} s; "
+            f"start it first (`program > pipe &`), use <(program), or give a CSV file",
+            path,
+        )
+    if isinstance(ends[0], OSError):
+        raise ends[0]
+    return ends[0]
 
 
 def _some_lines(lines: Iterator[TextLine], rows: int) -> list[TextLine]:
