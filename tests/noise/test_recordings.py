@@ -7,7 +7,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.motion.smoothing import BAND, OFF, Smoothing
+from mbd_bridge.motion.smoothing import BAND, OFF, Smoothing, rows
 from mbd_bridge.motion.smoothing.rows import glitches, measured_rows
 from tests.noise.kinds import through
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
@@ -325,3 +325,18 @@ def test_rows_that_stand_twice_are_left_out_where_that_is_said(tmp_path):
     with pytest.raises(mbd.FileError, match=r"stands twice.*--gaps drop"):
         read(other)
     assert np.array_equal(read(other, gaps="drop").a, exact.a)
+
+
+def test_copies_and_glitches_are_looked_for_once_to_plan_and_once_to_smooth(arm, monkeypatch):
+    looked_at, copies = [], rows.copies
+
+    def counted(time, values):
+        looked_at.append(len(time))
+        return copies(time, values)
+
+    monkeypatch.setattr(rows, "copies", counted)
+    time = np.arange(500) / UR5_RATE
+    truth = ur5_motion(time)
+    rng = np.random.default_rng(5)
+    recorded(arm, time, truth.q + 1e-4 * rng.normal(size=truth.q.shape), truth.v)
+    assert len(looked_at) <= 2 * truth.q.shape[1]

@@ -16,7 +16,6 @@ from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
 from mbd_bridge.motion.smoothing.noise import FEWEST, UNIFORM, repeats, rounding_step, white_noise
 from mbd_bridge.motion.smoothing.options import Smoothing
-from mbd_bridge.motion.smoothing.rows import measured_rows
 from mbd_bridge.motion.smoothing.signals import Signal
 from mbd_bridge.motion.smoothing.spline import (
     Data,
@@ -85,8 +84,8 @@ def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
     weights = np.full(len(time), plan.sigma**-2.0)
     if plan.step > 0.0 and plan.lumped > 1.0:
         weights = weights / np.minimum(repeats(signal.values[:, 0]), plan.lumped)
-    copied, glitch = measured_rows(time, signal.values)
-    fresh = ~(copied | glitch)
+    signal = signal.measured(time)
+    fresh = ~(signal.copied | signal.glitch)
     weights = np.where(fresh, weights, 0.0)
     if plan.rate_sigma is None or signal.rates is None:
         return [Data(time, column, weights) for column in signal.values.T]
@@ -115,15 +114,12 @@ def estimate(
     exact_rates : the measured rates are without noise: nothing need be smoothed if they agree
     other_step : to which another joint was rounded, or 0
     """
-    pairs = list(zip(times, signals, strict=True))
-    rows = [measured_rows(t, s.values) for t, s in pairs]
-    held = any(bool(copied.any()) for copied, _ in rows)
-    glitches = sum(int(np.count_nonzero(glitch)) for _, glitch in rows)
+    pairs = [(t, s.measured(t)) for t, s in zip(times, signals, strict=True)]
+    held = any(bool(s.copied.any()) for _, s in pairs)
+    glitches = sum(int(np.count_nonzero(s.glitch)) for _, s in pairs)
     every, left_out = pairs, held or glitches > 0
     if left_out:
-        pairs = [
-            (t[~(a | b)], s.rows(~(a | b))) for (t, s), (a, b) in zip(pairs, rows, strict=True)
-        ]
+        pairs = [(t[~(s.copied | s.glitch)], s.rows(~(s.copied | s.glitch))) for t, s in pairs]
     steps = {rounding_step(t, s.values[:, 0], factor, other_step) for t, s in pairs}
     step = max(steps) if signals[0].kind != "turn" else 0.0
     white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
@@ -199,8 +195,7 @@ def _fits(
             splines = [
                 NormalEquations(one.rows(part), order, spacing).solve(weight) for one in data
             ]
-            rates = None if signal.rates is None else signal.rates[part]
-            yield time[part], replace(signal, values=signal.values[part], rates=rates), splines
+            yield time[part], signal.rows(part), splines
 
 
 def watched(plan: SignalPlan, times: Sequence[Floats], signals: Sequence[Signal]) -> SignalPlan:

@@ -281,7 +281,7 @@ def make_plan(
         known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
         plans = []
         for k in range(len(each[0])):
-            same = [parts[k] for parts in each]
+            same = [parts[k].measured(t) for t, parts in zip(times, each, strict=True)]
             plan_of_it = estimate(times, same, options, one.factor(k), known, other)
             plans.append(watched(plan_of_it, times, same))
         signals[one.joint.name] = tuple(plans)

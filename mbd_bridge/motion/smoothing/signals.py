@@ -12,7 +12,7 @@ A free body's position p is smoothed in its parent's axes: v = Rᵀ ṗ, v̇ = R
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,12 @@ from numpy.typing import NDArray
 from mbd_bridge.model import JointType
 from mbd_bridge.motion.quaternions import in_child, in_parent, near_signs, product, vector_part
 from mbd_bridge.motion.smoothing.basis import Floats
+from mbd_bridge.motion.smoothing.noise import Flags
+from mbd_bridge.motion.smoothing.rows import measured_rows
+
+
+def _not_looked_for() -> Flags:
+    return np.zeros(0, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +38,28 @@ class Signal:
     axis : which degree of freedom ("plain", "along"); 0 of a rotation
     values : (N, 1), or (N, 4) of a rotation
     rates : likewise, measured, or None
+    copied, glitch : (N,) which rows were not measured; (0,) before `measured` looked for them
     """
 
     kind: str
     axis: int
     values: Floats
     rates: Floats | None
+    copied: Flags = field(default_factory=_not_looked_for)
+    glitch: Flags = field(default_factory=_not_looked_for)
+
+    def measured(self, time: Floats) -> Signal:
+        """Return it with the rows that were not measured, which are looked for only once."""
+        if len(self.copied):
+            return self
+        copied, glitch = measured_rows(time, self.values)
+        return replace(self, copied=copied, glitch=glitch)
 
     def rows(self, rows: NDArray[np.bool_] | slice) -> Signal:
         """Return some of the rows."""
         rates = None if self.rates is None else self.rates[rows]
-        return replace(self, values=self.values[rows], rates=rates)
+        copied, glitch = (x[rows] if len(x) else x for x in (self.copied, self.glitch))
+        return replace(self, values=self.values[rows], rates=rates, copied=copied, glitch=glitch)
 
     @property
     def freedom(self) -> int:
