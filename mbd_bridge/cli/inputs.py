@@ -79,9 +79,11 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
     path, column = _file(text)
     if path is None:
         return text
+    from mbd_bridge.cli import screen
     from mbd_bridge.files.tables import read_table
     from mbd_bridge.motion.columns import in_si, times
     from mbd_bridge.motion.names import Spellings
+    from mbd_bridge.motion.warnings import ask_degrees, many_turns, without_unit
 
     written = read_table(path)
     table = Spellings(measures | {"time": "s"}).table(written)
@@ -92,7 +94,11 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
         column = table.names[written.names.index(column)]
     if name not in measures:  # a joint that is not there is told later
         return times(table), np.array(table.column(column))
-    return times(table), in_si(table, column, measures[name])
+    values = in_si(table, column, measures[name])
+    unitless = measures[name] == "rad" and column in without_unit(table)
+    if unitless and many_turns(float(values.min()), float(values.max())):
+        screen.say(ask_degrees([column]))
+    return times(table), values
 
 
 def _counted_on(name: str, what: FormulaOrTable, model: Model) -> FormulaOrTable:

@@ -88,6 +88,23 @@ def without_unit(table: ColumnTable) -> frozenset[str]:
     return frozenset(column.name for column in table.columns if column.unit is None)
 
 
+def many_turns(low: float, high: float) -> bool:
+    """Return whether angles, rad, go so far that they may be degrees."""
+    return max(high, -low, high - low) > TURNS
+
+
+def ask_degrees(names: Sequence[str], option: str = "") -> str:
+    """Return the question whether angles of columns without a unit are degrees.
+
+    `option` is what else says so than the header.
+    """
+    return (
+        f"without a unit the angles of {some(names, NAMED)} are radians, more than "
+        f"{TURNS / (2.0 * np.pi):g} turns; are these degrees? Then the header says "
+        f"'{names[0]} [deg]'{option}; if not, '{names[0]} [rad]'"
+    )
+
+
 def motion_notes(
     model: Model, time: Floats, q: Floats, v: Floats, replaced: Replaced = frozenset()
 ) -> tuple[str, ...]:
@@ -300,14 +317,9 @@ class MotionWarnings:
                 beyond.append(
                     f"{joint.name}.vel ({fastest:.4g} above {limit.velocity:.4g} {unit}/s)"
                 )
-            far = max(high, -low, high - low) > TURNS
-            if unit == "rad" and far and joint.name in self.unitless:
+            if unit == "rad" and joint.name in self.unitless and many_turns(low, high):
                 degrees.append(joint.name)
         found = [f"beyond the limits of the file: {some(beyond, NAMED)}"] if beyond else []
         if advice and degrees:
-            found.append(
-                f"without a unit the angles of {some(degrees, NAMED)} are radians, more than "
-                f"{TURNS / (2.0 * np.pi):g} turns; are these degrees? Then the header says "
-                f"'{degrees[0]} [deg]', or --unit deg (unit='deg'); if not, '{degrees[0]} [rad]'"
-            )
+            found.append(ask_degrees(degrees, ", or --unit deg (unit='deg')"))
         return found

@@ -123,3 +123,17 @@ def test_a_wrapped_table_is_counted_on_where_it_is_prescribed(run, tmp_path):
         assert code == 0 and ("counted on: hinge (2 jumps)" in err) == (len(tables) == 1)
         tables.append(read_table(tmp_path / "o.csv").values)
     assert np.allclose(tables[0], tables[1], rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("command", ["simulate", "run", "export"])
+def test_a_prescribed_table_of_large_angles_without_a_unit_is_asked_about(command, run, tmp_path):
+    more = {
+        "simulate": ["--seconds", "0.1", "-o", tmp_path / "o.csv"],
+        "run": ["--seconds", "0.1", "-o", tmp_path / "r.csv"],
+        "export": ["--what", "step", "-o", tmp_path / "step.c"],
+    }[command]
+    for heading, asked in (("hinge", True), ("hinge [rad]", False), ("hinge [deg]", False)):
+        path = written(tmp_path / "m.csv", heading, SWING)
+        code, _, err = run(command, ROD, "--prescribe", f"hinge={path}", *more)
+        assert code == 0, err
+        assert (f"{QUESTION}; if not, 'hinge [rad]'" in err) == asked
