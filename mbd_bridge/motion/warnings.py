@@ -46,7 +46,11 @@ SENTENCES: Mapping[Kind, str] = {
 OF_JOINTS = {"damping": "damping", "friction": "friction", "stiffness": "springs"}
 """What a file says of a joint's dynamics, by the name of the field."""
 
-LIMITS = Assumption("limits", "of position, speed and effort: compared with, never enforced")
+LIMITS = Assumption(
+    "limits",
+    "of position and speed: compared with, never enforced; "
+    "of effort: compared with in motors, plots and reports",
+)
 """What is said of the limits of the file, and of motions that are beyond them."""
 
 Replaced = frozenset[tuple[str, str]]

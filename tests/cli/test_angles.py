@@ -63,7 +63,10 @@ def test_the_assumptions_say_it_too_and_a_unit_ends_the_question(tmp_path):
     assert QUESTION not in limits and "hinge.vel (180 above 20 rad/s)" in limits
     degrees = mbd.load_motion(written(tmp_path / "m.csv", "hinge [deg]", SWING), rod)
     limits = rod.joint_loads(degrees).assumptions["limits"][0].text
-    assert limits == "of position, speed and effort: compared with, never enforced"
+    assert limits == (
+        "of position and speed: compared with, never enforced; "
+        "of effort: compared with in motors, plots and reports"
+    )
 
 
 def test_a_simulation_says_how_far_beyond_the_limit_of_speed_it_is():
