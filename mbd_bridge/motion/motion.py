@@ -262,6 +262,7 @@ class _Reader:
         states = replace(states, time=self.time)
         channels, found = list[Channel](), list[ModelJoint]()
         for one in joints:
+            channels += smoothing.remaining(one, states)
             motion = smoothing.smoothed(one, states)
             if motion is None:
                 continue

@@ -55,6 +55,7 @@ class SignalPlan:
     lumped : rows over which equal values count as one
     held : whether a recorder wrote values again until new ones came; the copies count nothing
     glitches : single samples far from their neighbours, in the blocks; they count nothing
+    remaining : standard deviation of errors of the positions that no smoothing takes away
     """
 
     smoothed: bool
@@ -68,6 +69,7 @@ class SignalPlan:
     rate_step: float = 0.0
     apart: float = 0.0
     fluctuation: Fluctuation | None = None
+    remaining: float = 0.0
 
     def reach(self, step: float) -> float:
         """Return for how long, s, a row has an influence, for a usual time step."""
@@ -146,7 +148,9 @@ def estimate(
     if apart:
         return replace(plan, apart=apart)
     if not forced and (exact_rates or not _matters(plan, pairs, rates)):
-        return SignalPlan(False, plan.sigma, plan.step)  # its noise is too small to matter
+        # too small to matter in rates; where these are measured, positions may be noisy beside
+        remaining = sigma if rates is not None and sigma > ROUNDING * size else 0.0
+        return SignalPlan(False, plan.sigma, plan.step, remaining=remaining)
     if rates is None:
         return plan
     floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)

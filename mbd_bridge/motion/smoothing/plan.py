@@ -73,6 +73,24 @@ class JointToSmooth:
         v = states.v[:, self.body.v] if self.measured else None
         return signals_of(self.joint.type, states.q[:, self.body.q], v)
 
+    def channels(self, signal: Signal, knots: Floats, covariance: Floats) -> list[Channel]:
+        """Return the errors of its degrees of freedom from those (K, 3, 3) of a signal."""
+        axes = range(3) if signal.kind == "turn" else (signal.axis,)
+        start = signal.axis if signal.kind == "plain" else 0
+        turn = 3 if signal.kind == "turn" and self.joint.type.nq > 4 else 0
+        return [
+            Channel(
+                signal.kind,
+                axis,
+                self.body.q.start + start + turn,
+                self.body.v.start + start + turn,
+                turn > 0,
+                knots,
+                covariance * signal.angle**2,
+            )
+            for axis in axes
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class SmoothedJoint:
@@ -129,7 +147,7 @@ class Plan:
         if self.options.method == "off" or (one.measured and not smooths):
             return None
         parts: list[Derivatives] = []
-        channels: list[Channel] = []
+        channels = list[Channel]()
         stretches = list[Stretch]()
         signals, plans = one.signals(states), self.signals[one.joint.name]
         curves = [
@@ -145,24 +163,20 @@ class Plan:
             values, first, second = curve.derived
             parts.append((values, first, second))
             stretches += curve.stretches
-            if not curve.covariance.any():
-                continue
-            axes = range(3) if signal.kind == "turn" else (signal.axis,)
-            start = signal.axis if signal.kind == "plain" else 0
-            turn = 3 if signal.kind == "turn" and one.joint.type.nq > 4 else 0
-            channels += [
-                Channel(
-                    signal.kind,
-                    axis,
-                    one.body.q.start + start + turn,
-                    one.body.v.start + start + turn,
-                    turn > 0,
-                    curve.knots,
-                    curve.covariance * signal.angle**2,
-                )
-                for axis in axes
-            ]
+            if curve.covariance.any():
+                channels += one.channels(signal, curve.knots, curve.covariance)
         return SmoothedJoint(*motion_of(one.joint.type, parts), tuple(channels), tuple(stretches))
+
+    def remaining(self, one: JointToSmooth, states: States) -> list[Channel]:
+        """Return the errors of a joint's positions that are the same however it is smoothed."""
+        found, ends = list[Channel](), states.time[[0, -1]]
+        for signal, plan in zip(
+            one.signals(states), self.signals.get(one.joint.name, ()), strict=False
+        ):
+            if plan.remaining > 0.0:
+                covariance = np.diag([plan.remaining**2, 0.0, 0.0])
+                found += one.channels(signal, ends, np.array([covariance, covariance]))
+        return found
 
     def _curve(self, plan: SignalPlan, time: Floats, signal: Signal, factor: float) -> Curve | None:
         """Return the curve of a signal, None if it is interpolated by one spline and exact."""
