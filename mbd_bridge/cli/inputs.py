@@ -69,6 +69,11 @@ def forces(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:
     return {name: _what(name, text, measures) for name, text in _named(words, "torque")}
 
 
+def names(words: list[str], option: str) -> tuple[str, ...]:
+    """Return what the words NAME=WHAT of an option name."""
+    return tuple(name for name, _ in _named(words, option))
+
+
 def _named(words: list[str], option: str) -> ItemsView[str, str]:
     form = "NAME=WHAT such as crank=2*pi*t or crank=motion.csv"
     quotes = "in quotes if it has blanks or brackets"

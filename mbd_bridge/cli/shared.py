@@ -23,16 +23,18 @@ def add_joints(parser: argparse.ArgumentParser, text: str, *, required: bool = F
     )
 
 
-def add_actuated(parser: argparse.ArgumentParser) -> None:
-    """Declare the actuated joints of a machine with loops."""
+def add_actuated(
+    parser: argparse.ArgumentParser,
+    without: str = "those that the sidecar or the file's transmissions name",
+) -> None:
+    """Declare the actuated joints of a machine with loops, and what carries loads without them."""
     parser.add_argument(
         "--actuated",
         nargs="+",
         action=NamesAction,
         metavar="JOINT",
         help="in a mechanism with loops: the actuated joints, as many as it has "
-        "degrees of freedom; "
-        "without it those that the sidecar or the file's transmissions name",
+        f"degrees of freedom; without it {without}",
     )
 
 

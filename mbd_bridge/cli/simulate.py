@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--every", type=whole_number, default=1, metavar="K", help="write every K-th step (1)"
     )
     shared.add_joints(parser, "joints whose loads are written too (tree and loop joints), or all")
+    shared.add_actuated(
+        parser, "prescribed motions and --torque carry the loads of --joints as they do in the run"
+    )
     add_output(parser)
     parser.add_argument(
         "--method",
@@ -102,6 +105,7 @@ def run(options: argparse.Namespace) -> int:
     shared.check_table(options)
     robot = screen.load_robot(options)
     joints = _joints(robot, options)
+    _check_actuated(robot, options)
     shared.check_columns(options.output, robot.model, joints)
     try:
         motion = _simulated(robot, options)
@@ -113,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
         with screen.waiting("computing accelerations and loads"):
             known = len(motion.a)
             if joints and known:
-                loads = motion.joint_loads(joints)
+                loads = motion.joint_loads(joints, actuated=options.actuated)
     except SolveError as error:  # at the start alone, where the status says more
         screen.report_error(error if motion.finished else SolveError(motion.status))
         return EXIT_INCOMPLETE
@@ -143,6 +147,18 @@ def _joints(robot: Mechanism, options: argparse.Namespace) -> tuple[str, ...]:
     if not options.joints:
         return ()
     return LoadRequest.of(robot.model, None if options.joints == ["all"] else options.joints).joints
+
+
+def _check_actuated(robot: Mechanism, options: argparse.Namespace) -> None:
+    """Refuse actuators that cannot carry the loads, before the work is done."""
+    from mbd_bridge.base.errors import ModelError
+    from mbd_bridge.simulation.results.simulation import check_actuated
+
+    if options.actuated is None:
+        return
+    if not options.joints:
+        raise ModelError("--actuated says what carries the loads of --joints: add --joints JOINT")
+    check_actuated(robot.model, options.actuated, inputs.names(options.torque, "torque"))
 
 
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:

@@ -61,8 +61,12 @@ class Trajectory:
                 "a force element in a cut joint has an input that Python computes: have the steps "
                 "tell the loads, simulate(..., loads=[joints])"
             )
-        forces = with_inputs(self.system, self.forces, self.held)
-        return tuple(element for element in forces if element.name in names)
+        return tuple(element for element in self.acting_forces if element.name in names)
+
+    @property
+    def acting_forces(self) -> tuple[ForceElement, ...]:
+        """The force elements with the inputs that they were given."""
+        return tuple(with_inputs(self.system, self.forces, self.held))
 
     def __reduce__(self) -> tuple[type[Trajectory], tuple[System, int]]:
         return Trajectory, (self.system, self.number)

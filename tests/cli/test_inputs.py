@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.files.tables import read_table
 from tests.robots import OWN
 
@@ -213,3 +214,64 @@ def test_a_checkpoint_is_kept_and_resumed_only_when_asked(simulate, tmp_path):
     assert np.array_equal(again.values, whole.values)
     code, _, err = simulate("--near", "crank=0.6", *words[2:], "--resume")
     assert code == 2 and "another simulation" in err
+
+
+@pytest.mark.parametrize("case", ["prescribed", "torque", "forces", "external"])
+def test_loads_of_a_run_with_actuated_joints_are_those_of_the_saved_run(
+    case, simulate, run, tmp_path
+):
+    spring = tmp_path / "coil.forces.yaml"
+    element = "{name: coil, type: JointSpring, joint: rocker, stiffness: 1}"
+    spring.write_text(f"units: SI\nforces: [{element}]\n")
+    push = tmp_path / "push.csv"
+    push.write_text("time,coupler.fx,coupler.fy,coupler.fz\n0,1,2,0\n1,3,1,0\n")
+    more = {
+        "prescribed": ["--prescribe", "crank=3*t+0.2*t^2"],
+        "torque": ["--velocity", "crank=3", "--torque", "crank=0.2*sin(9*t)"],
+        "forces": ["--velocity", "crank=3", "--forces", spring],
+        "external": ["--velocity", "crank=3", "--external", push],
+    }[case]
+    along = more[-2:] if case in ("forces", "external") else []
+    actuated = ["--joints", "all", "--actuated", "rocker" if case == "prescribed" else "crank"]
+    code, table, err = simulate(*more, *actuated, "--every", "20", seconds="0.2")
+    assert code == 0, err
+    path = tmp_path / "loads.csv"
+    digits = ["--digits", "17", "-o", path]
+    assert run("loads", BAR, tmp_path / "out.csv", *actuated, *along, *digits)[0] == 0
+    loads = read_table(path)
+    names = [name for name in loads.names if name != "time"]
+    assert len(names) > 20 and "crank.actuation" in names
+    size = np.abs(loads.values).max()
+    for name in names:
+        assert np.allclose(table.column(name), loads.column(name), rtol=1e-9, atol=1e-9 * size)
+    if case == "prescribed":
+        assert np.abs(table.column("crank.actuation")).max() < 1e-12 * size
+        assert np.abs(table.column("rocker.actuation")).max() > 1e-3 * size
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ["--joints", "all", "--actuated", "crank", "--torque", "rocker=1"],
+            "expected all joints along which torques are given, got crank without rocker",
+        ),
+        (["--actuated", "crank"], "add --joints JOINT"),
+        (["--joints", "all", "--actuated", "cranck"], "did you mean 'crank'"),
+    ],
+)
+def test_actuated_joints_that_cannot_carry_the_loads_are_refused_before_the_run(
+    words, why, simulate
+):
+    code, table, err = simulate(*words)
+    assert code != 0 and table is None and why in " ".join(err.split())
+
+
+def test_actuated_joints_of_a_tree_and_torques_elsewhere_are_refused():
+    with pytest.raises(ModelError, match="has no loops"):
+        mbd.simulate(mbd.load(OWN / "pendulum.urdf"), 0.01).joint_loads(actuated=["hinge"])
+    bar = mbd.load(BAR)
+    run = mbd.simulate(bar, 0.01, q=bar.assemble({"crank": 0.5}).q, torque={"rocker": 1.0})
+    with pytest.raises(ModelError, match=r"got crank without rocker.*name them as well"):
+        run.joint_loads(actuated="crank")
+    assert run.joint_loads(actuated="rocker").actuation.any()

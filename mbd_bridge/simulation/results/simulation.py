@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.applications.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.base.arguments import an_instance, name_list, place_among
 from mbd_bridge.base.assumptions import NONE, Assumption
-from mbd_bridge.base.errors import StateError, real_number, some
+from mbd_bridge.base.errors import ModelError, StateError, real_number, some
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.tabular import AlongTime
 from mbd_bridge.forces.base import SHOWN, named
@@ -40,6 +40,7 @@ from mbd_bridge.simulation.run.events import Events, Watch, check_watches
 from mbd_bridge.simulation.singular.near import near_singular
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.loop_values import LoopChecker
 
 if TYPE_CHECKING:
@@ -70,6 +71,31 @@ def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
     if prescribed:
         assumed.append(Assumption("rates", f"prescribed, whatever force that takes: {prescribed}"))
     return replace(loads.along(run.time, run.v), assumed=tuple(assumed))
+
+
+def check_actuated(model: Model, actuated: Sequence[str], driven: Iterable[str]) -> None:
+    """Refuse actuated joints of a machine without loops, unknown ones, and torques elsewhere.
+
+    Parameters
+    ----------
+    driven : velocities along which torques are given
+    """
+    if not model.has_loops:
+        raise ModelError(
+            f"{model.name} has no loops: every joint has its actuator; no --actuated (actuated=)"
+        )
+    active = actuated_velocities(model, actuated)
+    asked = set(driven)
+    others = [
+        name for k, name in enumerate(model.velocity_names) if name in asked and not active[k]
+    ]
+    if others:
+        raise ModelError(
+            f"actuated: expected all joints along which torques are given, got "
+            f"{some(actuated, SHOWN)} without {some(others, SHOWN)}, whose torques these would "
+            f"carry too; name them as well, or leave out --actuated (actuated=): then the loads "
+            f"are those under the given torques"
+        )
 
 
 NO_EXTERNAL = "none beside forces and torques of joints"
@@ -280,6 +306,7 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows")
         at: At | Point = "joint",
         in_: In = "child",
         reaction: bool = False,
+        actuated: Iterable[str] | str | None = None,
     ) -> JointLoads:
         """Return the loads of joints, tree or cut, at every record.
 
@@ -287,9 +314,24 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows")
         ----------
         joints : names; None for all
         on, at, in_, reaction : see `loads.LoadRequest`
+        actuated : in a machine with loops, the joints whose actuation carries the loads of this
+            motion, as in `Mechanism.joint_loads`; None: prescribed motions and given torques do
+
+        Raises
+        ------
+        ModelError
+            The machine has no loops, or torques act along joints that are not among `actuated`.
         """
-        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, reaction=reaction)
-        return simulated(self, self._loads(request))
+        request = LoadRequest.of(
+            self.model, joints, on=on, at=at, in_=in_, reaction=reaction, actuated=actuated
+        )
+        if request.actuated is None:
+            return simulated(self, self._loads(request))
+        torques = [part for part in self.system.torques if not part.of_element]
+        places = {k for part in torques for k in part.places if self.tau[:, k].any()}
+        driven = [self.model.velocity_names[k] for k in places]
+        check_actuated(self.model, request.actuated, driven)
+        return simulated(self, self._actuated_loads(request))
 
     def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
         system, closed = self.system, self.model.has_loops
@@ -300,6 +342,13 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows")
         lam = self.lam[part] if closed else None
         states = self.q[part], self.v[part], self.a[part]
         return solver(*states, pushes, lam=lam, t=self.time[part])
+
+    def _actuated_loads(self, request: LoadRequest) -> JointLoads:
+        """Return the loads of the motion, whatever made it, as `Mechanism.joint_loads` does."""
+        external = self.external
+        request = replace(request, links=tuple(external), forces=self.trajectory.acting_forces)
+        pushes = np.stack(list(external.values()), axis=1) if external else None
+        return LoadSolver(self.model, request)(self.q, self.v, self.a, pushes, t=self.time)
 
     def save(
         self,
