@@ -14,7 +14,15 @@ from mbd_bridge.motion.smoothing.fluctuation import Fluctuation, fluctuation
 from mbd_bridge.motion.smoothing.fusion import Compared, agreement, exact_apart
 from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
-from mbd_bridge.motion.smoothing.noise import FEWEST, UNIFORM, repeats, rounding_step, white_noise
+from mbd_bridge.motion.smoothing.noise import (
+    FEWEST,
+    LEVELS,
+    ON_COUNTS,
+    UNIFORM,
+    repeats,
+    rounding_step,
+    white_noise,
+)
 from mbd_bridge.motion.smoothing.options import Smoothing
 from mbd_bridge.motion.smoothing.signals import Signal
 from mbd_bridge.motion.smoothing.spline import (
@@ -156,6 +164,28 @@ def estimate(
     floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)
     plan = replace(plan, rate_sigma=max(rates, floor), rate_step=rate_step)
     return _chosen(plan, pairs, options)
+
+
+def resting(plan: SignalPlan, signals: Sequence[Signal], other_step: float) -> SignalPlan:
+    """Return the plan of a signal, with the error of its rounding if it stays within few steps.
+
+    Rounding is noise only where a signal moves over steps; else it is off by the same all along.
+
+    Parameters
+    ----------
+    other_step : to which other joints were rounded, or 0: it counts for a value that never changes
+    """
+    levels = [np.unique(signal.values[~signal.glitch]) for signal in signals]
+    step = plan.step
+    if step == 0.0 and other_step > 0.0 and len(np.unique(np.concatenate(levels))) == 1:
+        counts = levels[0] / other_step
+        step = other_step if np.abs(counts - np.round(counts)).max() < ON_COUNTS else 0.0
+    if step == 0.0 or max(len(part) for part in levels) >= LEVELS:
+        return plan
+    error = UNIFORM * step
+    if plan.smoothed:  # its weights stay those with which it was chosen
+        return replace(plan, remaining=error)
+    return replace(plan, sigma=max(plan.sigma, error), step=step, remaining=error)
 
 
 def _noise(pairs: Sequence[tuple[Floats, Floats]], freedom: int) -> float:

@@ -14,7 +14,14 @@ from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.derivatives import derivatives
 from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.clock import EvenClock, better, rows_of_influence, ticks
-from mbd_bridge.motion.smoothing.estimate import SignalPlan, data_of, estimate, exact, watched
+from mbd_bridge.motion.smoothing.estimate import (
+    SignalPlan,
+    data_of,
+    estimate,
+    exact,
+    resting,
+    watched,
+)
 from mbd_bridge.motion.smoothing.filters import LENGTHS, filtered, noise_covariance
 from mbd_bridge.motion.smoothing.guard import Curve, Guard, Stretch
 from mbd_bridge.motion.smoothing.interpolation import interpolated
@@ -293,25 +300,29 @@ def make_plan(
     for one in joints:
         each = [one.signals(states) for states in blocks]
         known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
-        plans = []
+        plans, units = [], velocity_units(one.joint.type)
         for k in range(len(each[0])):
             same = [parts[k].measured(t) for t, parts in zip(times, each, strict=True)]
-            plan_of_it = estimate(times, same, options, one.factor(k), known, other)
-            plans.append(watched(plan_of_it, times, same))
+            rounding = other.get(units[k], 0.0)
+            plan_of_it = estimate(times, same, options, one.factor(k), known, rounding)
+            plans.append(resting(watched(plan_of_it, times, same), same, rounding))
         signals[one.joint.name] = tuple(plans)
     return Plan(options, clock, float(times[0][0]), step, signals)
 
 
-def _usual_rounding(joints: Sequence[JointToSmooth], blocks: Sequence[States]) -> float:
-    """Return the smallest step to which angles were rounded, 0 if none were."""
-    steps = [
-        rounding_step(states.time, signal.values[:, 0], one.factor(0))
-        for one in joints
-        if one.joint.type.nq == 1
-        for states in blocks
-        for signal in one.signals(states)
-    ]
-    return min((step for step in steps if step > 0.0), default=0.0)
+def _usual_rounding(joints: Sequence[JointToSmooth], blocks: Sequence[States]) -> dict[str, float]:
+    """Return the smallest steps to which angles and lengths were rounded, by unit, if any were."""
+    found = dict[str, float]()
+    for one in joints:
+        if one.joint.type.nq > 1:
+            continue
+        unit = velocity_units(one.joint.type)[0]
+        for states in blocks:
+            (signal,) = one.signals(states)
+            step = rounding_step(states.time, signal.values[:, 0], one.factor(0))
+            if step > 0.0:
+                found[unit] = min(step, found.get(unit, math.inf))
+    return found
 
 
 def _clock(
