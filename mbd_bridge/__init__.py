@@ -7,7 +7,10 @@
 Public names are in ``__init__.pyi``; each is imported when first used.
 """
 
-import mbd_bridge.base.search_path  # noqa: F401 - first: see there
+import mbd_bridge.base.search_path  # first: see there
+
+# isort: split
+import mbd_bridge.base.forking  # noqa: F401 - a fork waits for imports that go on from here
 from mbd_bridge.base.lazy import public_names
 
 __version__ = "0.1.0"

@@ -20,7 +20,7 @@ from mbd_bridge.api.sections import section_loads as section_loads
 from mbd_bridge.api.sensors import compensate_sensors as compensate_sensors
 from mbd_bridge.applications import (
     linear as linear,
-    motors as motors,
+    motors as actuators,  # noqa: F401 - another name
     studies as studies,
 )
 from mbd_bridge.applications.fmu.export import export_fmu as export_fmu
@@ -33,7 +33,6 @@ from mbd_bridge.applications.linear.steady import (
 )
 from mbd_bridge.applications.real_time.runner import RealTime as RealTime
 from mbd_bridge.applications.studies.run import study as study
-from mbd_bridge.base import forking as forking
 from mbd_bridge.base.errors import (
     FileError as FileError,
     KernelError as KernelError,

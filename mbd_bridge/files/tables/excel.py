@@ -71,6 +71,7 @@ class ExcelSource(TextSource):
 
 def _check_sizes(path: str) -> None:
     """Refuse a workbook of which openpyxl would take more into memory than a table needs."""
+    _openpyxl(path)
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
@@ -110,10 +111,13 @@ def _too_large(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> str:
     return ""
 
 
+def _openpyxl(path: str) -> Any:
+    return needed("openpyxl", f"{path}: Excel files need openpyxl", "mbd_bridge[excel]")
+
+
 def _open(path: str) -> Any:
-    openpyxl = needed("openpyxl", f"{path}: Excel files need openpyxl", "mbd_bridge[excel]")
     try:
-        return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        return _openpyxl(path).load_workbook(path, read_only=True, data_only=True, keep_links=False)
     except (*Bad, ParseError, SyntaxError) as error:
         raise cannot_read(path, error, WHAT) from error
 
