@@ -81,9 +81,9 @@ FRONT = {"__init__", "__main__"}
 LONGEST = 600
 """Lines of a file: longer, and there are two things in it."""
 
-IMPORT_NUMPYS = 0.5
+IMPORT_NUMPYS = 2
 """What ``import mbd_bridge`` may take of a processor, by what NumPy alone takes: seconds are
-others on a busy machine. 0.05 are measured: a name is imported when it is first used."""
+others on a busy machine. Below 1 is measured: a name is imported when it is first used."""
 
 HEAVY = ("pinocchio", "pybullet", "matplotlib", "llvmlite", "scipy")
 """Packages that only what uses them may load."""
