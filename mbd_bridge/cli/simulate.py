@@ -14,6 +14,7 @@ from mbd_bridge.cli.parser import OutputFile, add_output, add_robot, whole_numbe
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.model.spatial import Array
     from mbd_bridge.simulation import Simulation
     from mbd_bridge.solve import Assembly
 
@@ -112,15 +113,17 @@ def run(options: argparse.Namespace) -> int:
     except SolveError as error:
         screen.report_error(SolveError(str(error).removesuffix(PYTHON)))
         return EXIT_INCOMPLETE
-    loads = None
+    loads, lost, known = None, None, 0
     try:
         with screen.waiting("computing accelerations and loads"):
             known = len(motion.a)
             if joints and known:
                 loads = motion.joint_loads(joints, actuated=options.actuated)
     except SolveError as error:  # at the start alone, where the status says more
-        screen.report_error(error if motion.finished else SolveError(motion.status))
-        return EXIT_INCOMPLETE
+        if not (known and options.actuated):
+            screen.report_error(error if motion.finished else SolveError(motion.status))
+            return EXIT_INCOMPLETE
+        lost = error  # the joints cannot carry the loads: the motion is written without them
     notes = [f"from {visible(options.robot)}, in steps of {motion.step:g} s"]
     notes += [f"prescribed motions {', '.join(options.prescribe)}"] if options.prescribe else []
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
@@ -136,6 +139,9 @@ def run(options: argparse.Namespace) -> int:
         screen.rows_written(len(motion.time), options.output)
     if not motion.finished:
         screen.say(motion.status, "warning")
+        return EXIT_INCOMPLETE
+    if lost is not None:
+        screen.report_error(lost)
         return EXIT_INCOMPLETE
     return 0
 
@@ -161,6 +167,19 @@ def _check_actuated(robot: Mechanism, options: argparse.Namespace) -> None:
     check_actuated(robot.model, options.actuated, inputs.names(options.torque, "torque"))
 
 
+def _check_count(robot: Mechanism, actuated: list[str], q: Array) -> None:
+    """Refuse more actuators than a motion determines, before the work is done."""
+    from mbd_bridge.base.errors import ModelError
+    from mbd_bridge.solve.loops import report
+
+    found = report(robot.model, q, actuated).actuation
+    if found is not None and found.too_many:
+        raise ModelError(
+            f"--actuated: {found} at the start; expected as many as there are degrees of freedom, "
+            f"that move all of them"
+        )
+
+
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
@@ -172,6 +191,8 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)
     say_start(robot, options, start)
+    if options.actuated is not None:
+        _check_count(robot, options.actuated, start.q)
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = {"checkpoint_every": options.checkpoint_every} if options.checkpoint_every else {}
     with (

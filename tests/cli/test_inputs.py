@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.errors import ModelError, SolveError
 from mbd_bridge.files.tables import read_table
+from mbd_bridge.simulation import Simulation
 from tests.robots import OWN
 
 BAR = OWN / "crank_rocker.urdf"
@@ -256,6 +258,10 @@ def test_loads_of_a_run_with_actuated_joints_are_those_of_the_saved_run(
             ["--joints", "all", "--actuated", "crank", "--torque", "rocker=1"],
             "expected all joints along which torques are given, got crank without rocker",
         ),
+        (
+            ["--joints", "all", "--actuated", "crank", "rocker"],
+            "expected as many as there are degrees of freedom",
+        ),
         (["--actuated", "crank"], "add --joints JOINT"),
         (["--joints", "all", "--actuated", "cranck"], "did you mean 'crank'"),
     ],
@@ -275,3 +281,13 @@ def test_actuated_joints_of_a_tree_and_torques_elsewhere_are_refused():
     with pytest.raises(ModelError, match=r"got crank without rocker.*name them as well"):
         run.joint_loads(actuated="crank")
     assert run.joint_loads(actuated="rocker").actuation.any()
+
+
+def test_a_run_whose_actuated_joints_come_to_a_dead_centre_is_written_without_loads(simulate):
+    words = ["--prescribe", "crank=0", "--every", "50", "--joints", "all", "--actuated", "crank"]
+    error = SolveError("the actuators given cannot make this motion")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Simulation, "joint_loads", Mock(side_effect=error))
+        code, table, err = simulate(*words, seconds="0.1")
+    assert code == 1 and str(error) in err
+    assert table is not None and table.names[0] == "time" and len(table.values) == 3
