@@ -110,7 +110,7 @@ def left_over(run, loads, k):
     for loop in model.loops:
         at, frame = links[loop.successor.link], loop.successor.frame
         place = at.point(frame.translation)[0]
-        turn = at.R @ frame.rotation
+        turn = at.R
         ends[loop.name] = (loop.predecessor.link, turn, place, loop.successor.link)
     gears = {
         coupling.name for coupling in model.description.couplings
@@ -160,10 +160,8 @@ def idle_work(run, loads, k):
             worst = max(worst, np.abs(loads[name].actuation[k] - given).max())
     links = moving_links(model, run.q[k], run.v[k], run.a[k])
     for loop in model.loops:
-        turn = [
-            links[end.link].R @ end.frame.rotation for end in (loop.predecessor, loop.successor)
-        ]
-        turn = turn[0].T @ turn[1]  # to the predecessor's axes, in which rows of a mask are
+        before = links[loop.predecessor.link].R @ loop.predecessor.frame.rotation
+        turn = before.T @ links[loop.successor.link].R  # to the axes in which rows of a mask are
         force, moment = turn @ loads[loop.name].force[k], turn @ loads[loop.name].moment[k]
         free = {
             "revolute": [np.array(loop.axis) @ moment],

@@ -58,7 +58,7 @@ def test_a_signal_ends_a_run_with_its_file(tmp_path, name):
 
 
 def test_a_signal_ends_other_commands_without_traces(tmp_path):
-    long = ("--near", "crank=0.5", "--seconds", "1e3", "--every", "1000")
+    long = ("--near", "crank=0.5", "--seconds", "3e4", "--every", "1000")
     words = ("simulate", ROCKER, *long, "-o", tmp_path / "x.csv")
     with subprocess.Popen(
         [sys.executable, "-m", "mbd_bridge", *map(str, words)], stderr=subprocess.PIPE, text=True

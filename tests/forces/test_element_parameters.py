@@ -160,7 +160,7 @@ def test_another_value_is_another_problem_to_a_checkpoint(tmp_path):
     robot, q, v = bar()
     given = {"q": q, "v": v, "forces": ON_BAR, "checkpoint": tmp_path / "run.npz"}
     mbd.simulate(robot, 0.02, parameters={"spring.stiffness": 50.0}, **given)
-    with pytest.raises(mbd.FileError, match="forces must be the same"):
+    with pytest.raises(mbd.FileError, match="forces; parameters must be the same"):
         mbd.simulate(robot, 0.02, parameters={"spring.stiffness": 60.0}, **given)
 
 

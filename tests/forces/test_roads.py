@@ -192,7 +192,7 @@ def test_what_is_no_open_crg_file_is_refused(tmp_path):
         path.write_bytes(text)
         with pytest.raises(MbdError, match=r"no.crg: cannot be read as an OpenCRG file"):
             Grid.from_crg(path)
-    with pytest.raises(MbdError, match="cannot be read"):
+    with pytest.raises(MbdError, match="there is no such file"):
         Grid.from_crg(tmp_path / "nowhere.crg")
 
 

@@ -137,5 +137,5 @@ def test_angles_in_degrees_that_nobody_calls_so_are_asked_about(tmp_path):
     path = tmp_path / "degrees.csv"
     np.savetxt(path, table, delimiter=",", header=lines[0], comments="")
     arm = mbd.load(ARM)
-    (note,) = [n for n in mbd.load_motion(path, arm).notes if "beyond the limits" in n]
+    (note,) = [n for n in mbd.load_motion(path, arm).notes if "are these degrees" in n]
     assert "are these degrees? Then the header says 'lbr_iiwa_joint_1 [deg]'" in note

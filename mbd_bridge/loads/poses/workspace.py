@@ -26,6 +26,9 @@ Ranges = Mapping[str, ArrayLike] | None
 """By coordinate: (lowest, highest), or one number at which it stays."""
 
 
+MOST_SAMPLES = 2**30
+"""Points of SciPy's Sobol sequence."""
+
 BLOCK = 2**14
 """Poses that are evaluated together."""
 
@@ -120,6 +123,8 @@ class Workspace:
 
     def number(self, samples: int) -> int:
         """Return the number of poses in a Sobol sequence of at least so many: a power of two."""
+        if samples > MOST_SAMPLES:
+            raise StateError(f"samples: expected at most {MOST_SAMPLES}, a whole Sobol sequence")
         return 2 ** max(0, int(np.ceil(np.log2(samples)))) if self.size else 1
 
     def points(self, number: int, seed: int) -> Iterator[Array]:
