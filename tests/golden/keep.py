@@ -54,7 +54,8 @@ def machine() -> str:
     features = sorted(name for name, has in llvm.get_host_cpu_features().items() if has)
     digest = hashlib.sha256(",".join(features).encode()).hexdigest()[:8]
     return (
-        f"{llvm.get_host_cpu_name()} {digest}, numpy {np.__version__}, scipy {scipy.__version__}, "
+        f"{llvm.get_host_cpu_name()} {digest}, OpenBLAS for {os.environ.get('OPENBLAS_CORETYPE')}, "
+        f"numpy {np.__version__}, scipy {scipy.__version__}, "
         f"llvmlite {llvm.llvm_version_info[0]}"
     )
 
