@@ -117,7 +117,8 @@ def test_a_step_of_a_closed_mechanism_is_exported_with_its_loads(run):
     assert "coupler_pin.fy, coupler_pin.mx, coupler_pin.mz" in " ".join(
         head.replace("*", " ").split()
     )
-    assert "closes the loops: q = [0.5, -0.5, 0.5]" in head
+    start = re.search(r"closes the loops: q = \[(.*?)\]", head)
+    assert start and np.allclose([float(x) for x in start[1].split(",")], [0.5, -0.5, 0.5])
     code, _, err = run("export", bar, "--what", "mass_matrix", "--torque", "crank=1")
     assert code != 0
     assert "--torque is for --what step" in err
