@@ -308,3 +308,17 @@ def test_every_number_that_decides_has_one_name_a_reason_and_a_user() -> None:
         defined = re.compile(rf"^{name}\b[^\n(]*= *[-\d(]", re.MULTILINE)
         assert any(used.search(text) for text in others), name
         assert not any(defined.search(text) for text in others), name
+
+
+@pytest.mark.parametrize("package", [PACKAGE, f"{PACKAGE}.forces"])
+def test_each_public_name_is_there_though_nothing_else_has_been_imported(package: str) -> None:
+    """Subpackages were asked of the package, which asked itself again."""
+    script = (
+        f"import importlib, os\npackage = importlib.import_module({package!r})\n"
+        "for name in package.__all__:\n"
+        "    if not (child := os.fork()):\n"
+        "        os._exit(getattr(package, name, None) is None)\n"
+        "    assert os.waitpid(child, 0)[1] == 0, name\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT.parent, timeout=200, check=False)
+    assert run.returncode == 0

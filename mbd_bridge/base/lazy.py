@@ -65,8 +65,9 @@ def public_names(
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, attribute = places[name]
-        value = getattr(importlib.import_module(module), attribute, None)
-        if value is None:  # a subpackage or module, which its package does not import
+        here = module == package  # a subpackage or module of it: to ask it would ask us again
+        value = None if here else getattr(importlib.import_module(module), attribute, None)
+        if value is None:  # which its package does not import
             value = importlib.import_module(f"{module}.{attribute}")
         setattr(sys.modules[package], name, value)
         return value
