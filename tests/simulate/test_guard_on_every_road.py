@@ -10,6 +10,7 @@ from mbd_bridge.simulation.run import compiled, driver
 from mbd_bridge.simulation.steps import coupled, runge_kutta as simulate_step
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
+from mbd_bridge.solve.closed import correction
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
@@ -197,9 +198,13 @@ def test_wrong_accelerations_are_told_in_somebody_elses_loop(monkeypatch):
         gone(core, np.array([0.5]), np.ones(1), 60, 1e-3)
 
 
-def test_a_wrong_projection_is_told_in_somebody_elses_loop(monkeypatch):
-    right = simulate_step.correction
-    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
+@pytest.mark.parametrize("displaced", [0.0, 1e-15, 1e-13, 1e-11, 1e-9])
+def test_a_wrong_projection_is_told_in_somebody_elses_loop(monkeypatch, displaced):
+    """What it leaves open grows until a step is not trusted. Where nothing singular is near, the
+    steps that lead out of singular positions do not close the loops behind its back."""
+    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -correction(at, residual))
+    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
     core = CoupledStep(mbd.System(BAR, torque=lambda t, q, v: 0.0 * v), AT.q, AT.v)
+    start = AT.q + displaced * np.random.default_rng(0).normal(size=AT.q.size)
     with pytest.raises(SolveError):
-        gone(core, AT.q, AT.v, 500, 2e-3)
+        gone(core, start, AT.v, 100, 2e-3)

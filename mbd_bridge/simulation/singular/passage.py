@@ -271,9 +271,15 @@ class Passage:
         good = good and (over or limit > STEP_RISK or found.strayed < self._most_strayed)
         return found if good and found.finite else None
 
+    def _inside(self, now: Now) -> bool:
+        """Return whether a state is in a singular position: not whether its loops can be closed."""
+        with np.errstate(all="ignore"):
+            found = self._at(now, 0.0)
+        return not (found.near < INSIDE_RISK and found.finite)
+
     def _bridge(self, now: Now, time: float, begins: bool = False) -> Bridge | None:
         """Return the way across, None if it is not smooth or leads nowhere."""
-        if self._taken(now, 0.0, INSIDE_RISK) is None:
+        if self._inside(now):
             return self._left(now) if begins else None
         if not self._far(now, time - now.t):
             for limit in JUMP_RISKS:
@@ -389,7 +395,7 @@ class Passage:
             if out is None:
                 return None
             place = now.after(length, out)
-            if self._taken(place, 0.0, INSIDE_RISK) is None:
+            if self._inside(place):
                 continue
             if self._agree(now, place, way):
                 last = self._acceleration(place)
