@@ -72,9 +72,9 @@ from mbd_bridge.simulation import Simulation as Simulation
 from mbd_bridge.simulation.batch.result import SimulationBatch as SimulationBatch
 from mbd_bridge.simulation.batch.run import simulate_batch as simulate_batch
 from mbd_bridge.simulation.equations import Equations as Equations
-from mbd_bridge.simulation.inputs.signal import Sampled as Sampled
 from mbd_bridge.simulation.right_hand_side import right_hand_side as right_hand_side
 from mbd_bridge.simulation.run.driver import simulate as simulate
+from mbd_bridge.simulation.signals.signal import Sampled as Sampled
 from mbd_bridge.simulation.steps.schemes import (
     HHT as HHT,
     ExplicitNewmark as ExplicitNewmark,

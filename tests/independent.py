@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.simulation.inputs.motions import PrescribedMotions
-from mbd_bridge.simulation.integrators import AdamsBashforthMoulton
-from mbd_bridge.simulation.methods.equations import ReferenceEquations
+from mbd_bridge.simulation.reference.equations import ReferenceEquations
+from mbd_bridge.simulation.reference.integrators import AdamsBashforthMoulton
+from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.runge_kutta import Torque, coordinate_rates, normalised
 from mbd_bridge.solve.bases import ProjectionBasis, SvdBasis
 from mbd_bridge.solve.bases.base import Held

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from mbd_bridge.simulation.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulation.methods.formulations import METHODS
+from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
+from mbd_bridge.simulation.reference.methods import METHODS
 from mbd_bridge.simulation.run.problem import IntegratorName, MethodName
 from mbd_bridge.simulation.steps.schemes import SCHEMES
 

@@ -17,9 +17,9 @@ sys.path.insert(0, str(HERE.parents[1]))
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from mbd_bridge.simulation.inputs.external import all_forces, given_wrenches  # noqa: E402
+from mbd_bridge.simulation.inputs.motions import prescribe  # noqa: E402
 
 import mbd_bridge as mbd  # noqa: E402
-from mbd_bridge.simulation.inputs.motions import prescribe  # noqa: E402
 from tests import car, independent  # noqa: E402
 from tests.machines import four_bar  # noqa: E402
 

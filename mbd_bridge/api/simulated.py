@@ -12,7 +12,7 @@ from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, MotionParts
 from mbd_bridge.simulation import Simulation
-from mbd_bridge.simulation.results.efforts import efforts
+from mbd_bridge.simulation.results.simulation import efforts
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.bearings import BearingSet

@@ -30,14 +30,12 @@ from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.acting import Acting
-from mbd_bridge.simulation.carried import CARRIED
-from mbd_bridge.simulation.machine import HasModel
+from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.outputs import STATE
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.run.start import start_state
+from mbd_bridge.simulation.start import independent_rows, start_state
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, residuals, slopes
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.steps.step_result import CARRIED
+from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed
 

@@ -27,9 +27,9 @@ from mbd_bridge.loads.selected import (
 )
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.acting import Acting
-from mbd_bridge.simulation.carried import carried
-from mbd_bridge.simulation.inputs.signal import StateFunction
+from mbd_bridge.simulation.acts import Acting
+from mbd_bridge.simulation.signals.signal import StateFunction
+from mbd_bridge.simulation.steps.step_result import carried
 from mbd_bridge.solve.applied import within_cuts
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers

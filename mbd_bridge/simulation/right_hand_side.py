@@ -9,7 +9,7 @@ is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a frac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,109 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import SolveError, StateError, real_number
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.forces.states import StartStates
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.given import system_of
-from mbd_bridge.simulation.inputs.motions import Prescribed
-from mbd_bridge.simulation.inputs.signal import PolynomialSignal
-from mbd_bridge.simulation.inputs.table import check_covers
-from mbd_bridge.simulation.inputs.torques import Torque
-from mbd_bridge.simulation.inputs.wrenches import External
-from mbd_bridge.simulation.machine import HasModel
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.run.start import check_inertia, start_state
-from mbd_bridge.simulation.steps.rate import Rate
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.acts import Acting, kernel_of
+from mbd_bridge.simulation.signals.parts import External, Torque
+from mbd_bridge.simulation.signals.prescribed import Prescribed, PrescribedMotions
+from mbd_bridge.simulation.signals.tables import PolynomialSignal, check_covers
+from mbd_bridge.simulation.start import check_inertia, independent_rows, start_state
+from mbd_bridge.simulation.steps.runge_kutta import corrections, projected, residuals, slopes
+from mbd_bridge.simulation.system import HasModel, System, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.closed import Closed, correction
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from mbd_bridge.solve.wrenches import Axes
+
+
+class Rate:
+    """y' = (q', v', z') of one trajectory.
+
+    Parameters
+    ----------
+    rows : independent rows of the loops
+    alpha : 1/s, with which open loops and prescribed motions are pulled closed
+    """
+
+    def __init__(self, trajectory: Trajectory, rows: tuple[int, ...], alpha: float = 0.0) -> None:
+        self._trajectory, self._rows, self._alpha = trajectory, rows, alpha
+        self._kernel = _rate_kernel(trajectory.system, rows, alpha)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rate, (self._trajectory, self._rows, self._alpha)
+
+    def __call__(self, t: float, q: Array, v: Array, z: Array = NO_STATES) -> tuple[Array, float]:
+        """Return y' (nq + nv + nz,), and the risk of being near a singular position."""
+        rate, risk = self._kernel(q, v, *self._trajectory.now(t, q, v, z))
+        return rate, float(risk[0])
+
+
+class Settle:
+    """Puts a state of one trajectory onto its constraints."""
+
+    def __init__(self, trajectory: Trajectory, rows: tuple[int, ...]) -> None:
+        self._trajectory = trajectory
+        self._kernel = _settle_kernel(trajectory.system, rows)
+        self._still = np.zeros(trajectory.system.nz)  # forces do not matter
+
+    def __call__(self, t: float, q: Array, v: Array) -> tuple[Array, Array, float, float]:
+        """Return q and v, what was left open before the last correction, and the risk."""
+        q, v, facts = self._kernel(q, v, *self._trajectory.now(t, q, v, self._still))
+        return q, v, float(facts[0]), float(facts[1])
+
+
+def _rate_kernel(system: System, rows: tuple[int, ...], alpha: float) -> Kernel:
+    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
+        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
+            acts = acting(held, now)
+            model, stage = acts.model, acts.stage()
+            dq, found, _, dz = slopes(model, rows, *stage)(q, v, t[0], t[1:])
+            a, risk = found.a, zeros(1, q, v)
+            risk[0] = found.risk
+            if alpha and found.inner is not None:
+                a = a + _pull(model, rows, q, v, stage.motions, t[0], found, alpha)
+            return np.concatenate([dq, a, dz]), risk
+
+        return function
+
+    return kernel_of(system, of, ("rate", "risk"), "rate", f"{rows} {alpha}")
+
+
+def _settle_kernel(system: System, rows: tuple[int, ...]) -> Kernel:
+    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
+        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
+            acts = acting(held, now)
+            model, motions = acts.model, acts.stage().motions
+            found = slopes(model, rows, None, motions)(q, v, t[0], t[1:])[1]
+            q_on, v_on, left, _ = projected(corrections(model, rows, motions), q, v, t[0], found)
+            facts = zeros(2, q, v)
+            facts[0], facts[1] = left, found.risk
+            return q_on, v_on, facts
+
+        return function
+
+    return kernel_of(system, of, ("q", "v", "facts"), "settle", f"{rows}")
+
+
+def _pull(
+    model: Model,
+    rows: tuple[int, ...],
+    q: Array,
+    v: Array,
+    motions: PrescribedMotions | None,
+    t: Any,
+    found: Closed,
+    alpha: float,
+) -> Array:
+    phi, rate, _ = residuals(model, rows, q, v, motions, t)
+    return correction(found, 2.0 * alpha * rate + alpha**2 * phi)
+
 
 STABILISATION = 20.0
 """α, 1/s: what is open is a millionth after 0.8 s."""

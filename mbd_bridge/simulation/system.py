@@ -2,21 +2,28 @@
 
     M(q) q̈ + Φ_qᵀ λ + Eᵀ λ_d = h(q, v) + τ(t, q, v) + Σ J_linkᵀ w(t, q, v),    Φ = 0,  q_d = f(t)
 
-Every way of integrating it, and every look at a motion, takes from here what acts (`acting`). What
-varies is a `Signal`; where its numbers are in the inputs of machine code, the `layout` says.
+Every way of integrating it, and every look at a motion, takes from here what acts (`acts`). What
+varies is a `Signal`; the layout says where its numbers are in what machine code takes:
+
+held      (H,)  what stays during a step: constants, inputs, samples; a motion's place
+stream    (S,)  of tables at a step's start, middle and end: forces 3 times; of a prescribed
+                motion f'' at these three, then f and f' at the end
+instant   (I,)  of tables at one time: forces once, motions f, f', f''
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
 from mbd_bridge.base.arguments import by_name, flag
-from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
+from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.states import ElementStates
@@ -24,30 +31,136 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.acting import acting_kernel
-from mbd_bridge.simulation.carried import fed_back
-from mbd_bridge.simulation.identity import identity_of
-from mbd_bridge.simulation.inputs.effort import EffortLimits
-from mbd_bridge.simulation.inputs.element_forces import ElementForces, Member
-from mbd_bridge.simulation.inputs.elements import element_parts
-from mbd_bridge.simulation.inputs.knots import Knots
-from mbd_bridge.simulation.inputs.motions import (
+from mbd_bridge.simulation.acts import acting_kernel
+from mbd_bridge.simulation.outputs import Outputs
+from mbd_bridge.simulation.signals.effort import EffortLimits
+from mbd_bridge.simulation.signals.parts import (
+    External,
+    Torque,
+    TorquePart,
+    WrenchPart,
+    check_numbers,
+    element_parts,
+    input_parts,
+    resolved,
+    torque_parts,
+    wrench_parts,
+)
+from mbd_bridge.simulation.signals.prescribed import (
     MotionPart,
     Prescribed,
     fully_prescribed,
     motion_parts,
 )
-from mbd_bridge.simulation.inputs.outside import resolved
-from mbd_bridge.simulation.inputs.signal import PolynomialSignal, Sampled, Signal, StateFunction
-from mbd_bridge.simulation.inputs.table import check_covers
-from mbd_bridge.simulation.inputs.torques import Torque, TorquePart, torque_parts
-from mbd_bridge.simulation.inputs.within_elements import check_numbers, input_parts
-from mbd_bridge.simulation.inputs.wrenches import External, WrenchPart, wrench_parts
-from mbd_bridge.simulation.layout import SystemLayout
-from mbd_bridge.simulation.machine import HasModel, agreed, model_of
-from mbd_bridge.simulation.outputs import Outputs
+from mbd_bridge.simulation.signals.signal import (
+    HELD,
+    ElementForces,
+    Member,
+    Sampled,
+    Signal,
+    StateFunction,
+    TracedSignal,
+)
+from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, check_covers
+from mbd_bridge.simulation.steps.step_result import fed_back
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes
+
+
+class HasModel(Protocol):
+    """A mechanism as its user holds it."""
+
+    @property
+    def model(self) -> Model:
+        """The immutable model."""
+
+
+def agreed(numbers: Mapping[str, int]) -> int:
+    """Return the number of trajectories that all that is given agrees on, or 1."""
+    several = set(numbers.values()) - {1}
+    if len(several) > 1:
+        listed = ", ".join(f"{name}: {count}" for name, count in numbers.items())
+        raise StateError(f"expected the same N everywhere, or one for all, got {listed}")
+    return max(several, default=1)
+
+
+def model_of(mechanism: HasModel | Model, call: str = "System") -> Model:
+    """Return the model of what a user holds and gives to a function `call`."""
+    if isinstance(mechanism, Model):
+        return mechanism
+    model = getattr(mechanism, "model", None)
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"expected a Mechanism or a System, got {type(mechanism).__name__}; load it first: "
+            f'mbd.{call}(mbd.load("robot.urdf"), ...)'
+        )
+    return model
+
+
+OF_MOTION = 5
+"""Numbers of a prescribed motion that a step takes."""
+
+
+@dataclass(frozen=True)
+class SystemLayout:
+    """Places of the parts of a system, by their numbers.
+
+    Attributes
+    ----------
+    held, stream, instant : slices of the parts that have some
+    sizes : of the three
+    """
+
+    held: dict[int, slice]
+    stream: dict[int, slice]
+    instant: dict[int, slice]
+    sizes: tuple[int, int, int]
+
+    @staticmethod
+    def of(parts: Sequence[tuple[Signal, int, bool]]) -> SystemLayout:
+        """Return the layout for signals, the numbers they have, and whether they are motions."""
+        held: dict[int, slice] = {}
+        stream: dict[int, slice] = {}
+        instant: dict[int, slice] = {}
+        ends = [0, 0, 0]
+
+        def put(places: dict[int, slice], kind: int, part: int, size: int) -> None:
+            places[part] = slice(ends[kind], ends[kind] + size)
+            ends[kind] += size
+
+        for k, (signal, size, moves) in enumerate(parts):
+            if isinstance(signal, HELD):
+                put(held, 0, k, size)
+            elif isinstance(signal, PolynomialSignal):
+                put(stream, 1, k, OF_MOTION if moves else 3 * size)
+                put(instant, 2, k, 3 if moves else size)
+        return SystemLayout(held, stream, instant, (ends[0], ends[1], ends[2]))
+
+
+def identity_of(system: System) -> str | None:
+    """Return the text; None where only the graph tells the machine code from another."""
+    said: list[str] = []
+    for one in system.members if system.nz else ():
+        if is_sampled(one.element):
+            continue
+        if one.identity is None:
+            return None
+        said.append(one.identity)
+    for name, signal in system.signals:
+        if isinstance(signal, ElementForces):
+            if signal.text is None:
+                return None
+            name += f" {signal.text}"
+        elif isinstance(signal, TracedSignal):
+            if signal.text is None:
+                return None
+            name += f" = {signal.text!r}"
+        said.append(f"{type(signal).__name__} {name}")
+    pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
+    places = [part.places for part in system.torques], pushed
+    parameters = "" if system.parameters is None else system.parameters.identity
+    held = "" if system.effort is None else f" {system.effort}"
+    return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}{held}"
 
 
 class System:
@@ -219,7 +332,7 @@ class System:
 
     @property
     def fed_back(self) -> dict[str, int]:
-        """What a Runge-Kutta step gives to the next one; see `carried`."""
+        """What a Runge-Kutta step gives to the next one; see `step_result`."""
         return fed_back(self.model, self.nz)
 
     @property
@@ -395,5 +508,41 @@ class System:
 
     @cached_property
     def acting(self) -> Kernel:
-        """The kernel of what acts; see `acting.acting_kernel`."""
+        """The kernel of what acts; see `acts.acting_kernel`."""
         return acting_kernel(self)
+
+
+class Given(TypedDict, total=False):
+    """What acts on a mechanism and what is asked of its steps; see `System`."""
+
+    torque: Torque
+    effort_limits: bool
+    external: External | None
+    external_in: Axes
+    forces: Iterable[ForceElement] | None
+    prescribed: Mapping[str, Prescribed] | None
+    parameters: ParameterValues | None
+    inputs: Mapping[str, Any] | None
+    loads: Sequence[str] | str | None
+    outputs: Mapping[str, StateFunction] | None
+
+
+def system_of(
+    machine: HasModel | Model | System, start: float, end: float, **acts: Unpack[Given]
+) -> System:
+    """Return the system that is held, or that of a mechanism and what acts on it, over a time."""
+    if not isinstance(machine, System):
+        return System(machine, start=start, end=end, **acts)
+    given = [
+        name
+        for name, value in acts.items()
+        if value is not None
+        and name != "external_in"
+        and not (name == "effort_limits" and value is False)
+    ]
+    if given:
+        raise StateError(
+            f"{given[0]}: a System has its own; give it there, mbd.System(robot, {given[0]}=...)"
+        )
+    machine.check_covers(start, end)
+    return machine

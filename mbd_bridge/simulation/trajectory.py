@@ -16,19 +16,13 @@ from mbd_bridge.forces.expressions.jet import Jet
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.acting import Acting, motions
-from mbd_bridge.simulation.inputs.motions import PrescribedMotions
-from mbd_bridge.simulation.inputs.signal import (
-    Constant,
-    PolynomialSignal,
-    Sampled,
-    TracedSignal,
-    jets,
-)
-from mbd_bridge.simulation.inputs.within_elements import with_inputs
-from mbd_bridge.simulation.inputs.wrenches import ADVICE
-from mbd_bridge.simulation.singular.trust import Now
+from mbd_bridge.simulation.acts import Acting, motions
+from mbd_bridge.simulation.signals.parts import ADVICE, with_inputs
+from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
+from mbd_bridge.simulation.signals.signal import Constant, Sampled, TracedSignal, jets
+from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from mbd_bridge.simulation.steps.runge_kutta import Stage
+from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.system import System
 
 
@@ -130,7 +124,7 @@ class Trajectory:
         return [*found, self.p] if "p" in there and self.p is not None else found
 
     def now(self, t: float, q: Array, v: Array, z: Array) -> list[Array]:
-        """Return the inputs of a kernel of one time (`acting.kernel_of`) behind q and v."""
+        """Return the inputs of a kernel of one time (`acts.kernel_of`) behind q and v."""
         time = np.array([t, *z]) if len(z) else np.array([t])
         found = [time, self.sampled(t, q, v), self.instants(np.array([t]))[0]]
         return found if self.p is None else [*found, self.p]

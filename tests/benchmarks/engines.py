@@ -14,7 +14,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.kernels.native import machine
 from mbd_bridge.kernels.run.march import March, compile_march
-from mbd_bridge.simulation.rows import independent_rows
+from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.runge_kutta import runge_kutta_step
 from tests.benchmarks import peer_exudyn, peer_pinocchio
 from tests.benchmarks.peer_exudyn import ExudynBodies, ExudynTree, quickest

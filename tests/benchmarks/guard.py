@@ -20,9 +20,9 @@ import mbd_bridge as mbd
 from mbd_bridge.engines.crosscheck.timing import in_turns
 from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.rows import independent_rows
+from mbd_bridge.simulation.guards.step_length import StepCheck
 from mbd_bridge.simulation.run import driver
-from mbd_bridge.simulation.run.compiled import StepCheck
+from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.runge_kutta import runge_kutta_step
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs

@@ -9,10 +9,9 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.kernels.run.march import MOST_LANES, March
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.singular.trust import Now
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import prepared_step
+from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, prepared_step
+from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests.robots import own_urdfs
 

@@ -10,9 +10,8 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.kernels.native import machine
 from mbd_bridge.kernels.run.march import March, compile_march
-from mbd_bridge.simulation.singular.trust import Now
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import traceable_step
+from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, traceable_step
+from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests.vehicles.scripts import example
 

@@ -8,7 +8,7 @@ from scipy.signal import freqresp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.forces import JointSpring, PointSpring
-from mbd_bridge.simulation.checks.closure import closure
+from mbd_bridge.simulation.guards.loops import closure
 from tests.forces.relaxing import Maxwell, slider
 from tests.machines import four_bar
 from tests.oracles.rolling import Disk, G, steady_circle

@@ -5,7 +5,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.simulation.batch import lanes, start as batch_start
+from mbd_bridge.simulation import start as batch_start
+from mbd_bridge.simulation.batch import lanes
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import ROUNDING

@@ -11,9 +11,8 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
-from mbd_bridge.simulation.results.energy import energy_kernel
-from mbd_bridge.simulation.singular import passage
-from mbd_bridge.simulation.steps import coupled as coupled_step
+from mbd_bridge.simulation.guards.energy import energy_kernel
+from mbd_bridge.simulation.steps import coupled as coupled_step, passage
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from tests.crossings import curve

@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.simulation.batch import lanes
-from mbd_bridge.simulation.checks.balance import unbalanced
+from mbd_bridge.simulation.guards.energy import unbalanced
 from mbd_bridge.simulation.run.problem import Records
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import LOST_ENERGY

@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
-from mbd_bridge.simulation.methods.equations import ReferenceEquations
+from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.run import compiled, driver
 from mbd_bridge.simulation.steps import coupled, runge_kutta as simulate_step
 from mbd_bridge.simulation.steps.coupled import CoupledStep

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdWarning, SolveError, StateError
 from mbd_bridge.model.spatial import Frame
-from mbd_bridge.simulation.rows import independent_rows
+from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from tests.machines import four_bar, n_four_bar

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulation.singular.trust import Now
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import one_step
+from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, one_step
 from mbd_bridge.simulation.steps.implicit import ImplicitStep
 from mbd_bridge.simulation.steps.memory import Begin
+from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
 from tests import papers

@@ -5,8 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.simulation.inputs.knots import Knots, length_to
-from mbd_bridge.simulation.inputs.signal import PolynomialSignal
+from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, length_to
 from tests.machines import four_bar
 
 INERTIA, PUSH = 0.7, 3.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulation.run import pace
+from mbd_bridge.simulation.run import problem
 from tests.machines import four_bar, n_four_bar
 from tests.simulate.test_hard_to_break import FLAT
 
@@ -88,7 +88,7 @@ def portions(request, monkeypatch):
         return some - some % self._every if some >= self._every else some
 
     def use():
-        monkeypatch.setattr(pace.Pace, "steps", steps)
+        monkeypatch.setattr(problem.Pace, "steps", steps)
 
     return use
 

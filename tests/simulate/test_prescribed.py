@@ -10,7 +10,7 @@ from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.forces.expressions.jet import Jet
 from mbd_bridge.functions import Table as TableOf
-from mbd_bridge.simulation.inputs.signal import PolynomialSignal
+from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, REFEREE

@@ -7,7 +7,7 @@ from scipy.integrate import simpson, solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.simulation.run import compiled as compiled_run
-from mbd_bridge.simulation.singular import passage
+from mbd_bridge.simulation.steps import passage
 from tests.machines import four_bar, n_four_bar
 from tests.robots import own_urdfs
 

@@ -35,9 +35,8 @@ from mbd_bridge.kernels.text.c_names import identifier
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.machine import HasModel, model_of
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System, model_of
 from mbd_bridge.simulation.variables import Variable
 
 DATE = (1980, 1, 1, 0, 0, 0)

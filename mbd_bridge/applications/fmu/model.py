@@ -22,28 +22,26 @@ from mbd_bridge.kernels import c_source, trace
 from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.text.c_functions import literal
 from mbd_bridge.model.units import model_notes
-from mbd_bridge.simulation.checks.state_watch import EACH
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.results.reported_loads import undetermined_loads
-from mbd_bridge.simulation.run.halves import MOST_HALVINGS
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep
+from mbd_bridge.simulation.guards.step_length import EACH
+from mbd_bridge.simulation.results.recorded import undetermined_loads
+from mbd_bridge.simulation.run.variable import MOST_HALVINGS
+from mbd_bridge.simulation.steps.compiled import SchemeStep
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.steps.source import StepGraph, inlined, step_graph
-from mbd_bridge.simulation.steps.state_functions import (
-    inputs_of_state,
-    memory_function,
-    outputs_function,
-    residual_names,
-    residuals_function,
-)
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.variables import (
     Inputs,
     Variable,
     check_names,
+    inputs_of_state,
+    memory_function,
     output_variables,
+    outputs_function,
     parameter_variables,
     places_of,
+    residual_names,
+    residuals_function,
     state_variables,
 )
 from mbd_bridge.solve.tolerances import LEAST_STATE, OPEN_LOOP, STATE_ERROR, STEP_RISK

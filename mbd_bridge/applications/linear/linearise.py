@@ -45,8 +45,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.machine import HasModel
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.solve.tolerances import SINGULAR
 
 RELUCTANT = 1e-6

@@ -23,9 +23,8 @@ from mbd_bridge.forces.states import StartStates
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT
-from mbd_bridge.simulation.machine import HasModel
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.tolerances import SINGULAR

@@ -28,8 +28,7 @@ from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.acting import Acting
-from mbd_bridge.simulation.kernel import Forces, system_function
+from mbd_bridge.simulation.acts import Acting, Forces, system_function
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, residuals
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory

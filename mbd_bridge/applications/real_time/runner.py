@@ -41,9 +41,8 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import attributes, motion_columns
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.machine import HasModel
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.variables import Inputs, check_names, output_variables, state_variables
 
 SPIN = 3e-4

@@ -15,29 +15,28 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Single, compile_kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.carried import CARRIED, carried
-from mbd_bridge.simulation.checks.account import Account
-from mbd_bridge.simulation.checks.state_watch import StateWatch
-from mbd_bridge.simulation.inputs.effort import EffortLimits
-from mbd_bridge.simulation.inputs.knots import Knots
-from mbd_bridge.simulation.results.notes import limits_of
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.run.halves import Halves
-from mbd_bridge.simulation.singular.trust import Now, Step
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import one_step, prepared_step
-from mbd_bridge.simulation.steps.continued import Continued
+from mbd_bridge.simulation.guards.energy import Account
+from mbd_bridge.simulation.guards.step_length import StateWatch
+from mbd_bridge.simulation.results.recorded import limits_of
+from mbd_bridge.simulation.run.variable import Halves
+from mbd_bridge.simulation.signals.effort import EffortLimits
+from mbd_bridge.simulation.signals.tables import Knots
+from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.compiled import (
+    Continued,
+    SchemeStep,
+    Start,
+    one_step,
+    prepared_step,
+    step_in_parts,
+)
 from mbd_bridge.simulation.steps.coupled import CoupledStep
-from mbd_bridge.simulation.steps.knotted import step_in_parts
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.steps.source import inlined
-from mbd_bridge.simulation.steps.state_functions import (
-    given_function,
-    inputs_of_state,
-    outputs_function,
-)
+from mbd_bridge.simulation.steps.step_result import CARRIED, Now, Step, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.simulation.variables import given_function, inputs_of_state, outputs_function
 from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 

@@ -31,7 +31,7 @@ from mbd_bridge.applications.studies.evaluate import Variants
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import PYTHONS_OWN
 from mbd_bridge.model import Model, digest as model_digest
-from mbd_bridge.simulation.run.identity import acting_identity, program
+from mbd_bridge.simulation.run.checkpoint import acting_identity, program
 from mbd_bridge.simulation.system import System
 
 NEW = object().__reduce_ex__(4)[0]

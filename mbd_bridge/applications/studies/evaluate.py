@@ -53,10 +53,9 @@ from mbd_bridge.model.units import (
 )
 from mbd_bridge.simulation.batch.result import SimulationBatch
 from mbd_bridge.simulation.batch.run import simulate_batch
-from mbd_bridge.simulation.machine import HasModel, model_of
-from mbd_bridge.simulation.run.grid import number_of_steps
+from mbd_bridge.simulation.run.problem import number_of_steps
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System, model_of
 from mbd_bridge.simulation.trajectory import prescribed
 from mbd_bridge.simulation.variables import Inputs
 from mbd_bridge.solve.assembly_batch import assemble_batch

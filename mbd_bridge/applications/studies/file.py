@@ -37,7 +37,7 @@ from mbd_bridge.base.units import find_unit, in_si, measured
 from mbd_bridge.files.yaml_reader import Node, read_yaml
 from mbd_bridge.forces.base import by_names
 from mbd_bridge.model.units import FORCE_UNIT, model_units
-from mbd_bridge.simulation.machine import HasModel
+from mbd_bridge.simulation.system import HasModel
 
 KEYS = (
     *("machine", "duration", "step", "every", "near", "torque", "prescribed"),

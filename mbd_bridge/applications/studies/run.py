@@ -45,12 +45,10 @@ from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.inputs.motions import Prescribed
-from mbd_bridge.simulation.inputs.torques import Torque
-from mbd_bridge.simulation.inputs.wrenches import External
-from mbd_bridge.simulation.machine import HasModel
+from mbd_bridge.simulation.signals.parts import External, Torque
+from mbd_bridge.simulation.signals.prescribed import Prescribed
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.solve.wrenches import Axes
 
 WORKERS_REMEMBER = 8

@@ -46,9 +46,9 @@ from mbd_bridge.model import RANK_TOLERANCE, Model, build_model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.model.spatial import Array, Frame, quaternion_matrix
 from mbd_bridge.motion.warnings import left_out
-from mbd_bridge.simulation.checks.diagnosis import readvised
-from mbd_bridge.simulation.inputs.torques import Torque as Forces
-from mbd_bridge.simulation.run.start import start_state
+from mbd_bridge.simulation.guards.messages import readvised
+from mbd_bridge.simulation.signals.parts import Torque as Forces
+from mbd_bridge.simulation.start import start_state
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulation.system import System

@@ -30,14 +30,11 @@ from mbd_bridge.loads.rows import load_arrays
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.batch.start import RowSets, constraints_of
-from mbd_bridge.simulation.results.accelerations import Answer
-from mbd_bridge.simulation.results.energy import energy_kernel
-from mbd_bridge.simulation.results.notes import notes_of
-from mbd_bridge.simulation.results.recorded import Recorded
-from mbd_bridge.simulation.results.reported_loads import reported_loads, some_of
+from mbd_bridge.simulation.guards.energy import energy_kernel
+from mbd_bridge.simulation.results.accelerations import Answer, near_singular
+from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads, some_of
 from mbd_bridge.simulation.results.simulation import Simulation
-from mbd_bridge.simulation.singular.near import near_singular
+from mbd_bridge.simulation.start import RowSets, constraints_of
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory, held, instants, nothing, prescribed
 from mbd_bridge.solve.actuation import actuated_velocities

@@ -29,12 +29,20 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.batch.clock import Clock
-from mbd_bridge.simulation.batch.lane_passage import LonePassage
-from mbd_bridge.simulation.batch.lanes import Lanes
-from mbd_bridge.simulation.batch.memory import BatchMemory
+from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes, LonePassage
 from mbd_bridge.simulation.batch.result import SimulationBatch
-from mbd_bridge.simulation.batch.start import (
+from mbd_bridge.simulation.guards.energy import energy_kernel, keep_energy
+from mbd_bridge.simulation.guards.loops import opening, rows_open, spread
+from mbd_bridge.simulation.guards.messages import named
+from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
+from mbd_bridge.simulation.outputs import STATE, without_doubt
+from mbd_bridge.simulation.results.simulation import Simulation
+from mbd_bridge.simulation.run.driver import simulate_one
+from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, check_start, number_of_steps
+from mbd_bridge.simulation.signals.parts import External, Torque
+from mbd_bridge.simulation.signals.prescribed import Prescribed
+from mbd_bridge.simulation.signals.signal import StateFunction
+from mbd_bridge.simulation.start import (
     GOOD,
     MOVING_APART,
     NOT_CLOSED,
@@ -47,33 +55,15 @@ from mbd_bridge.simulation.batch.start import (
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulation.carried import CARRIED, WORK, carried
-from mbd_bridge.simulation.checks.balance import keep_energy
-from mbd_bridge.simulation.checks.diagnosis import named
-from mbd_bridge.simulation.checks.opening import opening
-from mbd_bridge.simulation.checks.watch import coordinate_scale, grown, may_ring, openings, spread
-from mbd_bridge.simulation.given import system_of
-from mbd_bridge.simulation.inputs.motions import Prescribed
-from mbd_bridge.simulation.inputs.signal import StateFunction
-from mbd_bridge.simulation.inputs.torques import Torque
-from mbd_bridge.simulation.inputs.wrenches import External
-from mbd_bridge.simulation.machine import HasModel, model_of
-from mbd_bridge.simulation.outputs import STATE, without_doubt
-from mbd_bridge.simulation.results.energy import energy_kernel
-from mbd_bridge.simulation.results.simulation import Simulation
-from mbd_bridge.simulation.run.driver import simulate_one
-from mbd_bridge.simulation.run.grid import check_start, number_of_steps
-from mbd_bridge.simulation.run.problem import MOST_BYTES
-from mbd_bridge.simulation.singular.trust import Now
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import prepared_step
+from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, prepared_step
 from mbd_bridge.simulation.steps.schemes import (
     CompiledIntegrator,
     ImplicitScheme,
     Scheme,
     compiled_scheme,
 )
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
+from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory, held
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
@@ -128,7 +118,7 @@ class LookBack:
             least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
             q, v = self.qs[ended, -1], self.vs[ended, -1]
             phi, phi_q, _ = self.constraints(q, v, ended)
-            lanes.done[ended] = openings(model, phi, phi_q, v).max(axis=1) < least
+            lanes.done[ended] = rows_open(model, phi, phi_q, v).max(axis=1) < least
             for rows, members in self.sets:
                 if self.opens(rows, members[lanes.done[members]][:1], LOOKS):
                     lanes.done[members] = False

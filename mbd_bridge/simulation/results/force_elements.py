@@ -14,8 +14,8 @@ from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.graph.trace import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.inputs.within_elements import with_inputs
-from mbd_bridge.simulation.kernel import Forces, system_kernel
+from mbd_bridge.simulation.acts import Forces, system_kernel
+from mbd_bridge.simulation.signals.parts import with_inputs
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 

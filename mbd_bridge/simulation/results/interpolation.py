@@ -16,9 +16,9 @@ import numpy as np
 
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.inputs.motions import plain_places
-from mbd_bridge.simulation.singular.trust import Now
+from mbd_bridge.simulation.signals.prescribed import plain_places
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
+from mbd_bridge.simulation.steps.step_result import Now
 
 QUINTIC = np.linalg.inv(
     np.array(

@@ -11,7 +11,7 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
 from mbd_bridge.base.plots.style import FAINT, legend_above, style
 from mbd_bridge.model import Model
-from mbd_bridge.simulation.checks.closure import closure
+from mbd_bridge.simulation.guards.loops import closure
 from mbd_bridge.solve.tolerances import ASSEMBLED
 
 if TYPE_CHECKING:

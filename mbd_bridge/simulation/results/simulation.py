@@ -1,7 +1,4 @@
-"""A simulated motion: states along time, and what follows from them.
-
-What the loads of a simulation assume beside what their request says.
-"""
+"""A simulated motion: states along time, and what follows from them."""
 
 from __future__ import annotations
 
@@ -27,17 +24,14 @@ from mbd_bridge.loads.export import beside_motion
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import save_motion
-from mbd_bridge.simulation.checks.closure import closure
-from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
-from mbd_bridge.simulation.results.energy import energy_kernel
+from mbd_bridge.simulation.guards.energy import energy_kernel
+from mbd_bridge.simulation.guards.loops import closure
+from mbd_bridge.simulation.results.accelerations import Accelerations, Answer, near_singular
 from mbd_bridge.simulation.results.force_elements import ForceElements, force_elements
-from mbd_bridge.simulation.results.history import History
 from mbd_bridge.simulation.results.interpolation import Between, State
-from mbd_bridge.simulation.results.notes import notes_of
-from mbd_bridge.simulation.results.recorded import Recorded
-from mbd_bridge.simulation.results.reported_loads import reported_loads
+from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads
 from mbd_bridge.simulation.run.events import Events, Watch, check_watches
-from mbd_bridge.simulation.singular.near import near_singular
+from mbd_bridge.simulation.run.problem import History
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.actuation import actuated_velocities
@@ -99,6 +93,8 @@ def check_actuated(model: Model, actuated: Sequence[str], driven: Iterable[str])
 
 
 NO_EXTERNAL = "none beside forces and torques of joints"
+
+
 SIMULATED = "simulated: accelerations satisfy the equations of motion"
 
 
@@ -118,7 +114,7 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows")
     z : (K, nz) states of force elements; `states` has them by name
     steps : taken; `step` is their length, s
     status : "finished", or why it ended before its time
-    detours : steps with more care: past singular positions (`passage`), implicit ones in `halves`
+    detours : steps with more care: past singular positions (`passage`), implicit ones in halves
     facts : about the method: rows chosen, operations of a step; `jacobians`, Newton matrices that
         implicit steps have formed where they keep them; `balance`, energy that came from nowhere,
         relative to what moves
@@ -425,3 +421,21 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows")
             f"Simulation({self.model.name!r}: {self.steps} steps of {self.step:g} s, "
             f"{len(self.time)} records, {said})"
         )
+
+
+def efforts(run: Simulation) -> Array:
+    """Return the generalised forces (K, nv) of actuators at all records, N m or N.
+
+    What force elements exert is not among them.
+    """
+    system = run.system
+    own = tuple(part for part in system.torques if not part.of_element)
+    tau = np.zeros_like(run.v)
+    if len(own) == len(system.torques):
+        tau += run.tau
+    elif own:
+        inputs = Trajectory(system.with_parts(torques=own), run.trajectory.number)
+        tau += inputs.acting(run.time, run.q, run.v, None, run.z)[0]
+    if system.prescribed:
+        tau[:, list(system.prescribed_velocities)] += run.prescribed_forces.force
+    return tau

@@ -1,1 +1,1 @@
-"""One trajectory: what is asked, the start, the steps, records, checkpoints, events."""
+"""One trajectory: what is asked, the steps, records, checkpoints, events."""

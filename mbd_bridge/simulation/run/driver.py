@@ -1,7 +1,7 @@
 """Simulate a mechanism, with or without loops: from what is asked to a motion.
 
-By default the steps are compiled (`compiled_run`); other methods and integrators are
-run from Python (`python_run`).
+By default the steps are compiled (`run.compiled`); other methods and integrators are
+run from Python (`reference.run`).
 
 The options of a run, checked together.
 """
@@ -35,35 +35,35 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.checks.balance import unbalanced
-from mbd_bridge.simulation.checks.watch import first_open
-from mbd_bridge.simulation.given import system_of
-from mbd_bridge.simulation.inputs.motions import Prescribed
-from mbd_bridge.simulation.inputs.signal import StateFunction
-from mbd_bridge.simulation.inputs.torques import Torque
-from mbd_bridge.simulation.inputs.wrenches import External
-from mbd_bridge.simulation.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulation.machine import HasModel, model_of
-from mbd_bridge.simulation.methods.formulations import METHODS
-from mbd_bridge.simulation.results.history import Correction, check_correction
+from mbd_bridge.simulation.guards.energy import unbalanced
+from mbd_bridge.simulation.guards.loops import first_open
+from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
+from mbd_bridge.simulation.reference.methods import METHODS
+from mbd_bridge.simulation.reference.run import run_in_python
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.checkpoint import Checkpoint
 from mbd_bridge.simulation.run.compiled import run_compiled
 from mbd_bridge.simulation.run.events import Watch, check_watches
-from mbd_bridge.simulation.run.grid import check_records, check_start, number_of_steps
 from mbd_bridge.simulation.run.lookout import Lookout, raised, with_events
 from mbd_bridge.simulation.run.problem import (
+    Correction,
     IntegratorName,
     MethodName,
     Problem,
     Records,
     RunOptions,
+    check_correction,
+    check_records,
+    check_start,
+    number_of_steps,
 )
-from mbd_bridge.simulation.run.python import run_in_python
-from mbd_bridge.simulation.run.start import check_inertia, dof, start_state
 from mbd_bridge.simulation.run.variable import run_variable
+from mbd_bridge.simulation.signals.parts import External, Torque
+from mbd_bridge.simulation.signals.prescribed import Prescribed
+from mbd_bridge.simulation.signals.signal import StateFunction
+from mbd_bridge.simulation.start import check_inertia, dof, start_state
 from mbd_bridge.simulation.steps.schemes import SCHEMES, ImplicitScheme, Scheme, scheme_name
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.wrenches import Axes

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.inputs.knots import Knots, length_to
 from mbd_bridge.simulation.results.interpolation import State, between
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.events import (
@@ -28,8 +27,9 @@ from mbd_bridge.simulation.run.events import (
     is_terminal,
     value_of,
 )
-from mbd_bridge.simulation.singular.trust import Now, Step, StepResult
+from mbd_bridge.simulation.signals.tables import Knots, length_to
 from mbd_bridge.simulation.steps.compiled import one_step, prepared_step
+from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
 from mbd_bridge.solve.tolerances import STEP_RISK
 
 MOST_EVENTS = 10_000

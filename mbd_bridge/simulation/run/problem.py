@@ -1,18 +1,62 @@
-"""What is to be simulated, and what came of it."""
+"""What is to be simulated, over which times, and what came of it."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+import time
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+import numpy as np
+
+from mbd_bridge.base.errors import StateError, one_of, real_number
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.inputs.knots import NO_KNOTS, Knots
-from mbd_bridge.simulation.inputs.motions import PrescribedMotions
-from mbd_bridge.simulation.results.history import Correction, History
+from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
+from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
+
+Correction: TypeAlias = Literal["state", "velocity", "none"]
+
+
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
+"""What is put back onto loops and prescribed motions after a step: position and velocity, velocity,
+nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All steps of a motion.
+
+    Attributes
+    ----------
+    time : (S,) s, the end of each step
+    size : (S,) s, its length
+    order : (S,) of the integrator in it
+    left : (S,) largest residual of loops and prescribed motions that it left, before it was
+        corrected, relative to the mechanism's size
+    """
+
+    time: Array
+    size: Array
+    order: Array
+    left: Array
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def until(self, end: float) -> History:
+        """Return the steps that end before a time, or at it."""
+        kept = self.time <= end
+        return History(self.time[kept], self.size[kept], self.order[kept], self.left[kept])
+
+
+def check_correction(correction: str) -> Correction:
+    """Return what is corrected, or say which there are."""
+    return one_of("correction", correction, CORRECTIONS, StateError)
+
 
 MOST_BYTES = 2**33
 """Records of more bytes are refused as a slip of the pen."""
@@ -58,6 +102,7 @@ class Problem(NamedTuple):
 
 MethodName: TypeAlias = Literal["projection", "svd", "qr", "projection-reference", "multipliers"]
 """Methods of `simulate`; see there."""
+
 
 IntegratorName: TypeAlias = Literal[
     "rk4",
@@ -128,3 +173,100 @@ class Records(NamedTuple):
             None if self.samples is None else self.samples[kept],
             None if self.reported is None else {n: x[kept] for n, x in self.reported.items()},
         )
+
+
+MOST_STEPS = 200_000_000
+"""A simulation of more steps is refused as a slip of the pen."""
+
+
+def check_records(model: Model, steps: int, every: int) -> None:
+    """Refuse more records than fit into memory, before the first step."""
+    records = steps // every + 2
+    needed = 2 * 8 * records * (1 + model.nq + 2 * model.nv)  # time, q, v, a; twice as they join
+    if needed > MOST_BYTES:
+        raise StateError(
+            f"{records} records of {steps} steps need {needed / 2**30:.0f} GiB, more than "
+            f"{MOST_BYTES / 2**30:.0f}; record less often, such as every={steps // 10**5}, or "
+            f"simulate in parts"
+        )
+
+
+def check_start(start: float, h: float) -> float:
+    """Return the start; refuse one from which no step of h seconds leads anywhere."""
+    start = real_number("start", start, "a number of seconds")
+    if start + h == start:
+        raise StateError(f"start: t = {start:g} s and a step of {h:g} s later are the same number")
+    return start
+
+
+def number_of_steps(duration: float, step: float) -> int:
+    """Return the steps, of about the length asked for, that make up the whole duration."""
+    for name, value in (("duration", duration), ("step", step)):
+        real_number(name, value, "a positive number of seconds", positive=True)
+    steps = max(1, round(min(duration / step, 1e18)))
+    if steps > MOST_STEPS:
+        raise StateError(
+            f"{steps:.3g} steps of {step:g} s are more than {MOST_STEPS:,}; choose a longer "
+            f"step, or simulate in parts"
+        )
+    return steps
+
+
+class Clock(NamedTuple):
+    """So many steps of h seconds from the start, every `every`-th recorded."""
+
+    start: float
+    h: float
+    steps: int
+    every: int
+
+    def times(self) -> Array:
+        """Return the times of the records, with the roundings of the steps that add them up."""
+        at = self.of_steps(self.start, self.steps)
+        times = at[:: self.every]
+        return times if self.steps % self.every == 0 else np.append(times, at[-1])
+
+    def of_steps(self, start: float, count: int) -> Array:
+        """Return the times (count + 1,) of steps that begin at `start`."""
+        return np.add.accumulate(np.concatenate([[start], np.full(count, self.h)]))
+
+
+BLOCK = 20_000
+"""Records that one call of the machine code makes, at most: memory is taken for them."""
+
+
+REPORT_INTERVAL = 0.1
+"""s, about: how often progress is told, and Ctrl-C is listened to."""
+
+
+FIRST = 64
+"""Steps of the first call; each next one takes at most twice as many."""
+
+
+class Pace:
+    """How many steps are taken at once: some `REPORT_INTERVAL` seconds of them, whole records if
+    they fit.
+
+    Parameters
+    ----------
+    every : steps between records
+    """
+
+    def __init__(self, every: int) -> None:
+        self._every, self._steps = every, FIRST
+        self._last = time.perf_counter()
+
+    def steps(self, done: int) -> int:
+        """Return the steps to take after so many; those that begin between records end at one."""
+        every, beyond = self._every, done % self._every
+        most = min(self._steps, BLOCK * every)
+        if beyond:
+            return min(most, every - beyond)
+        return most - most % every if most >= every else most
+
+    def took(self, steps: int) -> None:
+        """Learn from the time that steps have taken."""
+        now = time.perf_counter()
+        each = (now - self._last) / max(steps, 1)
+        self._last = now
+        self._steps = max(1, min(2 * self._steps, int(REPORT_INTERVAL / max(each, 1e-9))))

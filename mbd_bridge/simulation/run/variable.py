@@ -1,42 +1,142 @@
-"""A run by a scheme whose steps are as long as its error allows; records are on the grid.
+"""Steps whose lengths vary: halves of one that is not trusted, or as long as their error allows.
 
     e = c h² |q̈' - q̈|,   c = |β + (α_m - α_f) / 2 - 1/6|
 
 is the leading error of a step's position (Zienkiewicz and Xie 1991). The next step is shorter or
-longer by (tolerance / e)^(1/3). States of force elements do not take part in the choice.
+longer by (tolerance / e)^(1/3). States of force elements do not take part in the choice. Records
+are on the grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.kernels.run.march import OneStep
+from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.carried import WORK, carried
+from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.run.halves import why_not
 from mbd_bridge.simulation.run.problem import Problem, Records
-from mbd_bridge.simulation.singular.trust import Now, taken
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
+from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.compiled import SchemeStep, Start
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
+from mbd_bridge.simulation.steps.step_result import WORK, Now, Step, StepResult, carried, taken
 from mbd_bridge.solve.tolerances import STEP_RISK
 
 if TYPE_CHECKING:
     from mbd_bridge.simulation.run.lookout import Lookout
 
+
+MOST_HALVINGS = 12
+"""Times that a step is halved, at most."""
+
+
+class Halves:
+    """Steps of a scheme in parts.
+
+    Parameters
+    ----------
+    step : takes any step
+    start : makes memories
+    """
+
+    def __init__(self, model: Model, step: Step, start: Start) -> None:
+        self._model, self._step, self._start = model, step, start
+
+    def over(self, now: Now, h: float, ends: Sequence[float]) -> tuple[Now, float]:
+        """Return the state after steps to `ends`, times one after the other, and the work, J.
+
+        Between two of them forces jump.
+
+        Parameters
+        ----------
+        h : s, length of the step that was not trusted
+
+        Raises
+        ------
+        SolveError
+            The motion cannot be continued: why, and what to try.
+        """
+        work = 0.0
+        for number, end in enumerate(ends):
+            if number:
+                now = self._start.begun(now)
+            for halvings in range(0 if len(ends) > 1 else 1, MOST_HALVINGS + 1):
+                parts = 2**halvings
+                found = self._in_parts(now, end, parts, (end - now.t) / (parts * h))
+                if not isinstance(found, StepResult):
+                    break
+            if isinstance(found, StepResult):
+                raise SolveError(
+                    why_not(self._model, now, found, (end - now.t) / parts, self._start.implicit)
+                )
+            now, done = found
+            work += done
+        return now, work
+
+    def _in_parts(
+        self, now: Now, end: float, parts: int, ratio: float
+    ) -> tuple[Now, float] | StepResult:
+        """Return the state at the end and the work; or the first part that is not trusted."""
+        first, work, length = now, 0.0, (end - now.t) / parts
+        now = self._start.stretched(now, ratio)
+        for part in range(parts):
+            with np.errstate(all="ignore"):
+                taken = self._step(now, length)
+            if not (taken.risk < STEP_RISK and taken.finite):
+                return taken
+            now = now.after(length, taken)._replace(t=first.t + (part + 1) * length)
+            work += taken.work
+        return self._start.like(now._replace(t=end), first), work
+
+
+def why_not(model: Model, now: Now, taken: StepResult, length: float, implicit: bool = True) -> str:
+    """Return why no step is taken from a state, and what to try.
+
+    Parameters
+    ----------
+    implicit : whether the step iterates
+    """
+    if not taken.finite:
+        return messages.runs_away(model, now.v)
+    if not taken.near < STEP_RISK:
+        steps = "implicit steps do" if implicit else "explicit_newmark does"
+        return (
+            f"the motion is near a singular position of its loops, which {steps} not pass; "
+            f"integrator='rk4' does"
+        )
+    if not implicit:
+        return (
+            f"the motion cannot be put back onto its loops after steps of {length:.2g} s either: "
+            f"{messages.step_too_long(length)}"
+        )
+    if not taken.risk < STEP_RISK:
+        return (
+            f"Newton's iterations do not converge, in steps of {length:.2g} s neither: forces jump "
+            f"or are not smooth here. Make them smoother (tanh(v/0.01) for sign(v)), or allow more "
+            f"iterations=, with refresh=1 a Jacobian for each of them"
+        )
+    return (
+        f"the tolerance is not met with steps of {length:.2g} s: the motion has a jump here, or "
+        f"the tolerance is too small"
+    )
+
+
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 2.0
 """Part of the step that the estimate allows; bounds of the change from step to step."""
+
 
 GROWTH = 1.2
 """Gain in step below which nothing is changed."""
 
+
 LEAST = 1.0 / 24.0
 """Least c: with β = 1/6 the leading error vanishes, the next one does not."""
+
 
 SHORTEST = 2.0**-24
 """Of the distance of records: a shorter step is not tried."""

@@ -20,25 +20,27 @@ from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.checks import diagnosis
-from mbd_bridge.simulation.checks.account import Account
-from mbd_bridge.simulation.checks.opening import opening
-from mbd_bridge.simulation.checks.state_watch import StateWatch
-from mbd_bridge.simulation.inputs.knots import Knots, length_to
-from mbd_bridge.simulation.inputs.torques import TorquePart
-from mbd_bridge.simulation.inputs.wrenches import WrenchPart
+from mbd_bridge.simulation.guards import messages
+from mbd_bridge.simulation.guards.energy import Account, energy_kernel
+from mbd_bridge.simulation.guards.loops import opening
+from mbd_bridge.simulation.guards.step_length import StateWatch
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
-from mbd_bridge.simulation.results.energy import energy_kernel
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.run.halves import Halves
-from mbd_bridge.simulation.singular.passage import Passage
-from mbd_bridge.simulation.singular.trust import Now, Step, StepResult
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import compiled_step, one_step
-from mbd_bridge.simulation.steps.continued import Continued
-from mbd_bridge.simulation.steps.rate import Rate
+from mbd_bridge.simulation.right_hand_side import Rate
+from mbd_bridge.simulation.run.variable import Halves
+from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
+from mbd_bridge.simulation.signals.tables import Knots, length_to
+from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.compiled import (
+    Continued,
+    SchemeStep,
+    Start,
+    compiled_step,
+    one_step,
+)
+from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
+from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
@@ -110,7 +112,7 @@ class CoupledStep:
     Parameters
     ----------
     system : a mechanism and what acts on it beside; or the mechanism alone
-    q, v : (nq,), (nv,) a state that satisfies its loops; rows of them are chosen there (see `rows`)
+    q, v : (nq,), (nv,) a state that satisfies its loops; rows of them are chosen there
     z : states of force elements there, as for `simulate`
     integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
 
@@ -194,7 +196,7 @@ class CoupledStep:
             found = self._taken(now if closed is None else now._replace(q=closed), h)
             if self._open(found.q) > self._allowed and self._loops is not None:
                 phi = self._loops.at(found.q)[0]
-                raise SolveError(diagnosis.stays_open(self.model, None, phi, h))
+                raise SolveError(messages.stays_open(self.model, None, phi, h))
         z = found.carried[: self.system.nz]
         self._account.enter(found.q, found.v, z, self._work, h)
         self.z = z

@@ -12,11 +12,11 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.checks import diagnosis
+from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.results.accelerations import Accelerations
-from mbd_bridge.simulation.rows import independent_rows
-from mbd_bridge.simulation.singular.trust import Now
+from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.runge_kutta import Stage
+from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.solve.loop_values import LoopChecker
 from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR, SINGULAR_AT_REST
 
@@ -27,7 +27,7 @@ class ReferenceStep:
     Parameters
     ----------
     stage : what acts, in floats
-    rows : that the motion keeps (see `rows`); found at each state if not given
+    rows : that the motion keeps (see `independent_rows`); found at each state if not given
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ReferenceStep:
         v_end = v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
         z_end = z + h / 6 * (z1 + 2 * (z2 + z3) + z4)
         if not all(np.isfinite(x).all() for x in (q_end, v_end, z_end)):
-            raise SolveError(diagnosis.runs_away(model, v))
+            raise SolveError(messages.runs_away(model, v))
         return Now(t + h, *self._onto(q_end, v_end, t + h, h), z_end)
 
     def _rate(self, q: Array, v: Array, t: float, z: Array) -> Array:
@@ -100,7 +100,7 @@ class ReferenceStep:
         assert self._rows is not None
         J = loops.at(q)[1]
         here = int(np.sum(self._sizes(J) > SINGULAR_AT_REST * np.linalg.norm(J, 2)))
-        return diagnosis.at_rest(self.model, J, self._rows, len(self._rows) - here)
+        return messages.at_rest(self.model, J, self._rows, len(self._rows) - here)
 
     def _onto(self, q: Array, v: Array, t: float, h: float) -> tuple[Array, Array]:
         least, _, inverse = self._open(q, v, t)
@@ -112,7 +112,7 @@ class ReferenceStep:
             q = self.model.integrate(q, -inverse @ phi)
         phi, rate, inverse = self._open(q, v, t)
         if not np.max(np.abs(phi), initial=0.0) <= OPEN_AFTER_STEP:
-            raise SolveError(diagnosis.stays_open(self.model, self.motions, least, h))
+            raise SolveError(messages.stays_open(self.model, self.motions, least, h))
         return q, v - inverse @ rate
 
     def _open(self, q: Array, v: Array, t: float) -> tuple[Array, Array, Array]:
@@ -129,6 +129,6 @@ class ReferenceStep:
             rate = np.concatenate([rate, (v[list(motions.v)] - f1) / motions.scale])
             J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
         if not np.all(np.isfinite(J)):
-            raise SolveError(diagnosis.runs_away(model, v))
+            raise SolveError(messages.runs_away(model, v))
         inverse = np.linalg.pinv(J, rcond=SINGULAR)
         return phi, rate, columns[:, None] * inverse

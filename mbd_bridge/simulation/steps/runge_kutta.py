@@ -20,8 +20,8 @@ from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels.graph.routine import shared
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.carried import CARRIED, WORK, carried
-from mbd_bridge.simulation.inputs.motions import PrescribedMotions
+from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
+from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, carried
 from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
 from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
 
@@ -85,9 +85,9 @@ def runge_kutta_step(
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
     t : (2 + nz,) time, the work of forces and prescribed motions, J, and states of force elements
-        (`carried`). a : (nv,) at the start. risks : of being near a singular position, of having
-        crossed one or come off the loops; and the square of what the first correction took back.
-        risk : all together, with that of having strayed near one.
+        (see `step_result`). a : (nv,) at the start. risks : of being near a singular position, of
+        having crossed one or come off the loops; and the square of what the first correction took
+        back. risk : all together, with that of having strayed near one.
     """
     slope = shared(slopes(model, rows, torque, motions, rates))
     correct = shared(corrections(model, rows, motions), OF_A_SLOPE)

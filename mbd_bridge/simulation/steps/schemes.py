@@ -56,7 +56,7 @@ class ImplicitScheme(ABC):
     refresh : the Jacobian is formed anew every so many iterations; 0: at the first one only (Cho09)
     converged : rad, or parts of the mechanism's size, that the last Newton correction may move
     jacobian : "kept": that of an earlier step serves as long as corrections with it fall quickly
-        enough (see `kept`), of machines without loops and prescribed motions; "fresh": each step
+        enough (see `memory`), of machines without loops and prescribed motions; "fresh": each step
         forms its own
     tolerance : None: steps of fixed length. Else the length of steps is chosen so that the error of
         one is below this, rad or parts of the mechanism's size
@@ -187,7 +187,7 @@ def _second_order(alpha_m: float, alpha_f: float) -> Coefficients:
 
 
 Scheme = ImplicitScheme | ExplicitNewmark
-"""Integrators of `steps.implicit` and `steps.explicit_newmark`."""
+"""Integrators of `steps.compiled`."""
 
 SCHEMES: dict[str, Scheme] = {
     "newmark": Newmark(),

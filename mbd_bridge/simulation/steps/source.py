@@ -20,15 +20,14 @@ from mbd_bridge.kernels.graph.graph import Graph
 from mbd_bridge.kernels.graph.operate import operate
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import model_notes
-from mbd_bridge.simulation.carried import CARRIED, carried
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.inputs.signal import PolynomialSignal, TracedSignal
 from mbd_bridge.simulation.outputs import CONVENTION, REPORTED, STATE
-from mbd_bridge.simulation.results.reported_loads import undetermined_loads
-from mbd_bridge.simulation.singular.trust import Now
-from mbd_bridge.simulation.steps.by_scheme import SchemeStep, Start
-from mbd_bridge.simulation.steps.compiled import traceable_step
+from mbd_bridge.simulation.results.recorded import undetermined_loads
+from mbd_bridge.simulation.signals.signal import TracedSignal
+from mbd_bridge.simulation.signals.tables import PolynomialSignal
+from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, traceable_step
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
+from mbd_bridge.simulation.steps.step_result import CARRIED, Now, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK

@@ -1,1 +1,0 @@
-"""What runs check of themselves, and what they say of trouble."""

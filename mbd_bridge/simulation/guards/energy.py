@@ -1,0 +1,376 @@
+"""Whether a motion keeps its energy: what it has more than at the start is the work done on it.
+
+    E(t) - E(0) = W(t) = ∫ v·τ - λ_d·v_d dt                  Runge-Kutta, explicit Newmark
+
+with the forces τ of all that acts and the forces of prescribed motions -λ_d, summed up by the steps
+themselves. What is left is the error of the steps; a motion that is off by more than `LOST_ENERGY`
+is none. Implicit steps sum up work as displacement times the mean of the forces at both ends; for
+the trapezoidal rule that is the gain of kinetic energy, however wrong the forces are, as in an
+impact within a step. There the energies U that force elements state are counted instead, and W is
+the work of all else:
+
+    G = E + Σ U - W,   dG/dt = -Σ D,   D >= 0
+
+so that G cannot grow. Actuators, functions, moving roads and relaxing tyres count as work, and so
+does an element of a user's that does not do what it states (`forces.stated`).
+
+A start may be given with lost digits, and redundant rows are as open as a file's rounded numbers
+leave them: putting such a state onto its loops lifts the machine a little, which no force did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.base.errors import SolveError
+from mbd_bridge.equations.energy import energies_of
+from mbd_bridge.forces.states import effect_at
+from mbd_bridge.kernels import Kernel
+from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.model import Model
+from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.parameters import Parameters
+from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.simulation.acts import Forces, system_kernel
+from mbd_bridge.simulation.guards.loops import spread
+from mbd_bridge.simulation.guards.messages import step_too_long
+from mbd_bridge.simulation.run.problem import Records
+from mbd_bridge.simulation.steps.schemes import ImplicitScheme, Scheme
+from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.model_kernel import variants_kernel
+from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY, LOST_ENERGY
+
+
+def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
+    """Return the kernel of the energy and of its potential part, (1,) J each, at q and v, and of a
+    variant's parameters.
+    """
+    inputs, outputs = {"q": model.nq, "v": model.nv}, ("energy", "potential")
+    name = "energy"
+    return variants_kernel(model, parameters, name, inputs, outputs, _energy_of, name)
+
+
+def _energy_of(model: Model) -> Traceable:
+    def energy(q: Array, v: Array) -> tuple[Array, ...]:
+        whole, still = np.empty(1, dtype=object), np.empty(1, dtype=object)
+        kinetic, still[0] = energies_of(model, q, v)
+        whole[0] = kinetic + still[0]
+        return whole, still
+
+    return energy
+
+
+def stored_energies(
+    system: System, time: Array, states: Sequence[Array], p: Array | None
+) -> tuple[Array, Array]:
+    """Return Σ U (K,), J, and D (K, n), W, of the n elements whose energies count.
+
+    Parameters
+    ----------
+    time, states : (K,); q, v, z (K, ...)
+    p : parameters (P,) of one trajectory, or (K, P)
+    """
+    q, v, z = states
+    kernel = _kernel(system)
+    more = [] if p is None else [np.broadcast_to(p, (len(time), np.shape(p)[-1]))]
+    stored, lost = kernel(q, v, np.column_stack([time, z]), *more)
+    return stored[:, 0], lost
+
+
+def _kernel(system: System) -> Kernel:
+    members = [one for one in system.members if one.passive]
+    told = [(one.identity, one.states) for one in members]
+    identity = None if None in (one.identity for one in members) else f"stored {told}"
+
+    def of(own: Model, forces: Forces) -> Traceable:
+        def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
+            energy, lost = zeros(1, q, v, t), zeros(len(members), q, v, t)
+            for k, one in enumerate(members):
+                effect = effect_at(forces[one.number], one.states, own, t[0], q, v, t[1:])
+                energy[0] = energy[0] + effect.energy
+                lost[k] = effect.dissipation
+            return energy, lost
+
+        return report
+
+    inputs = {"q": system.model.nq, "v": system.model.nv, "t": 1 + system.nz}
+    return system_kernel(system, of, inputs, ("energy", "lost"), "stored", identity)
+
+
+LOOKS = 500
+"""Records that are looked at, if there are more."""
+
+
+FEW = 6
+"""Records of a trajectory of a batch that are looked at: what seems wrong is run again alone."""
+
+
+REST = 1e-10
+"""Energy that is no motion, relative to what lifting the machine by its own size takes."""
+
+
+SLANTED = 10.0
+"""How much further a projection may move a machine than the shortest way onto its loops."""
+
+
+STILL = 1e-8
+"""1/s: a machine that moves by so many of its sizes a second, or rad, is at rest."""
+
+
+Energy = Callable[[Array, Array], tuple[Array, Array]]
+"""Of motions at records q, v (N, K, ...): their energy (N, K) and its potential part, J."""
+
+
+class BalanceTerms(NamedTuple):
+    """What counts in the balance of a system's steps.
+
+    Attributes
+    ----------
+    elements : whether energies of force elements count; W is then the work of all else
+    grows : whether only what it has more counts, since the steps or force elements take some away
+    allowed : energy that may come from nowhere, by what moves
+    """
+
+    elements: bool
+    grows: bool
+    allowed: float
+
+    @staticmethod
+    def of(system: System, scheme: Scheme | None) -> BalanceTerms:
+        """Return the terms for steps of a scheme; None: of Runge-Kutta."""
+        if isinstance(scheme, ImplicitScheme) and system.passive:
+            return BalanceTerms(True, True, GAINED_ENERGY)
+        return BalanceTerms(False, scheme is not None and scheme.damps, LOST_ENERGY)
+
+    def imbalance(self, total: Array) -> Array:
+        """Return what motions with energies less work (..., K) got from nowhere, J."""
+        if self.grows:
+            return np.asarray(total - np.minimum.accumulate(total, axis=-1))
+        return np.asarray(total - total[..., :1])
+
+    def said(self, imbalance: float, scale: float, when: str, h: float) -> str:
+        """Return what is to be said of a motion that is off."""
+        if self.elements:
+            return (
+                f"force elements that only store and lose energy gave {imbalance:.3g} J where "
+                f"{scale:.3g} J move, {when}; {step_too_long(h)}"
+            )
+        return (
+            f"energy comes from nowhere: {imbalance:.3g} J where {scale:.3g} J move, {when}; "
+            f"{step_too_long(h)}"
+        )
+
+
+def unbalanced(
+    trajectory: Trajectory, found: Records, h: float, scheme: Scheme | None = None
+) -> tuple[float, tuple[int, str] | None]:
+    """Return the largest relative imbalance, and the record from which on it is too large.
+
+    The second result has the last record that is good, and what is to be said.
+    """
+    if found.work is None or len(found.time) < 2:
+        return 0.0, None
+    model, terms = trajectory.model, BalanceTerms.of(trajectory.system, scheme)
+    looks = spread(len(found.time), LOOKS)
+    kinetic, held = energies(model, found, looks)
+    work, sources = found.work[looks], False
+    if terms.elements:
+        at = found.time[looks], (found.q[looks], found.v[looks], found.z[looks])
+        stored, lost = stored_energies(trajectory.system, *at, trajectory.p)
+        held, sources = held + stored, bool(gives(lost))
+    scale = max(float(kinetic.max()), float(np.ptp(held)), float(np.ptp(work)))
+    nothing = no_motion(model)
+    if sources or not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
+        return 0.0, None
+    imbalance = terms.imbalance(kinetic + held - work)
+    with np.errstate(invalid="ignore"):  # energies beyond all numbers: nan is bad
+        part = np.abs(imbalance) / scale
+    bad = np.flatnonzero(~(part <= terms.allowed))
+    if len(bad) and model.has_loops:
+        part = np.maximum(np.abs(imbalance) - lifted(model, found.q[looks]), 0.0) / scale
+        bad = np.flatnonzero(~(part <= terms.allowed))
+    if not len(bad):
+        return float(part.max()), None
+    first = bad[0]
+    when = f"by t = {found.time[looks[first]]:.6g} s"
+    said = terms.said(imbalance[first], scale, when, h)
+    return float(part[first]), (int(looks[max(0, first - 1)]), said)
+
+
+def keep_energy(
+    system: System,
+    scheme: Scheme | None,
+    energy: Energy,
+    records: tuple[Array, Array, Array, Array],
+    work: Array,
+    p: Array | None = None,
+) -> Array:
+    """Return which of many motions (N,) keep their energy, as a few of their records tell.
+
+    Parameters
+    ----------
+    energy : of the bodies at states (..., nq), (..., nv) of the motions, and its potential part, J
+    records : times (K,), q, v, z (N, K, ...)
+    work : (N,) J done on each in all: where there is some, the ends are compared
+    p : (N, P) parameters
+    """
+    time, *states = records
+    terms, looks = BalanceTerms.of(system, scheme), spread(len(time), FEW)
+    q, v, z = (x[:, looks] for x in states)
+    whole, still = energy(q, v)
+    moves, held = whole - still, still
+    sources = np.zeros(len(q), dtype=bool)
+    if terms.elements:
+        flat = [x.reshape(len(q) * len(looks), x.shape[2]) for x in (q, v, z)]
+        each = None if p is None else np.repeat(p, len(looks), axis=0)
+        stored, lost = stored_energies(system, np.tile(time[looks], len(q)), flat, each)
+        held = still + stored.reshape(whole.shape)
+        sources = gives(lost.reshape(*whole.shape, -1))
+    scale = np.maximum(moves.max(axis=1), np.ptp(held, axis=1))
+    scale = np.maximum(scale, np.abs(work))
+    total = moves + held
+    total[:, -1] -= work
+    if work.any() or not terms.grows:
+        total = total[:, [0, -1]]
+    imbalance = np.abs(terms.imbalance(total)).max(axis=1)
+    nothing = no_motion(system.model)
+    still_or_fed = sources | (not nothing) | (scale <= nothing)
+    return np.asarray((imbalance <= terms.allowed * scale) | still_or_fed)
+
+
+def gives(lost: Array) -> Array:
+    """Return in which motions (...) an element gives power in its own account, as a road may.
+
+    Parameters
+    ----------
+    lost : (..., K, n) D of each element, W
+    """
+    most = np.abs(lost).max(axis=(-2, -1), initial=0.0)
+    return np.asarray((lost < -ACTIVE_POWER * most[..., None, None]).any(axis=(-2, -1)))
+
+
+def energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
+    """Return kinetic and potential energy (L,) at some records, J; the steps may have reported
+    them.
+    """
+    if found.reported is not None and np.isfinite(found.reported["energy"][looks]).all():
+        kinetic, potential = found.reported["energy"][looks].T
+        return kinetic, potential
+    whole, still = (x[:, 0] for x in energy_kernel(model)(found.q[looks], found.v[looks]))
+    return whole - still, still
+
+
+def lifted(model: Model, q: Array) -> float:
+    """Return the energy, J, that putting records q (K, nq) onto their loops may make.
+
+    That of the way from the start, given with lost digits, onto its loops, and of the ways between
+    the positions at which imprecise rows are closed in turn.
+    """
+    loops = LoopChecker(model)
+    phi, J = loops.at(q[0])
+    if not np.isfinite(J).all():
+        return 0.0
+    way = float(np.linalg.norm(np.linalg.pinv(J, rcond=model.rank_tolerance) @ phi))
+    open_by = np.abs(loops.values(q, np.zeros((len(q), model.nv)))[0] / model.row_scale)
+    between = min(float(np.nan_to_num(open_by, nan=0.0).max()), loops.choice().leeway)
+    return SLANTED * (way + between) * lift(model)
+
+
+@once_a_model
+def no_motion(model: Model) -> float:
+    """Return the energy, J, that is no motion of a machine."""
+    mass = float(sum(model.masses))
+    turning = sum(float(np.trace(body.inertia.central)) for body in model.bodies)
+    return max(REST * lift(model), STILL**2 * (mass * model.size**2 + turning))
+
+
+@once_a_model
+def lift(model: Model) -> float:
+    """Return the energy, J, that lifting a machine by its own size takes."""
+    mass = float(sum(model.masses))
+    return mass * float(np.linalg.norm(model.gravity)) * model.size
+
+
+EACH = 20
+"""Steps between two looks at the energy."""
+
+
+class Account:
+    """Energy and work of a motion whose steps are taken one by one, in somebody else's loop.
+
+    Parameters
+    ----------
+    trajectory : whose motion it is
+    scheme : of the steps; None: of Runge-Kutta
+    open_by : how far its loops may be open, relative to its size
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, scheme: Scheme | None = None, open_by: float = 0.0
+    ) -> None:
+        self._trajectory, self._terms = trajectory, BalanceTerms.of(trajectory.system, scheme)
+        self._bodies, self._nothing = energy_kernel(trajectory.model), no_motion(trajectory.model)
+        self._lifted = SLANTED * open_by * lift(trajectory.model)
+        self._reached: tuple[Array, Array] | None = None
+        self._steps, self._sources = 0, False
+        self._work = self._start = self._scale = 0.0
+        self._potential = self._worked = (0.0, 0.0)
+
+    def begin(self, q: Array, v: Array, z: Array) -> None:
+        """Open the account anew, if these are not the state that the last step came to."""
+        if self._reached is not None:
+            same = zip(self._reached, (q, v), strict=True)
+            if all(np.array_equal(one, two) for one, two in same):
+                return
+        self.open(q, v, z)
+
+    def open(self, q: Array, v: Array, z: Array) -> None:
+        """Open the account at a state."""
+        self._start, still = self._energies(q, v, z)
+        self._work, self._steps, self._sources = 0.0, 0, False
+        self._scale, self._potential, self._worked = self._start - still, (still, still), (0.0, 0.0)
+
+    def enter(self, q: Array, v: Array, z: Array, work: float, h: float) -> None:
+        """Enter a step of h seconds that came to a state.
+
+        Raises
+        ------
+        SolveError
+            The machine has more energy, or less, than was worked.
+        """
+        self._reached = q.copy(), v.copy()
+        self._work += work
+        self._steps += 1
+        if self._steps % EACH:
+            return
+        whole, still = self._energies(q, v, z)
+        self._potential = min(self._potential[0], still), max(self._potential[1], still)
+        self._worked = min(self._worked[0], self._work), max(self._worked[1], self._work)
+        ranges = (high - low for low, high in (self._potential, self._worked))
+        self._scale = max(self._scale, whole - still, *ranges)
+        imbalance = whole - self._start - self._work
+        if self._terms.grows and imbalance < 0.0:
+            self._start += imbalance
+            imbalance = 0.0
+        allowed = self._terms.allowed * self._scale + self._lifted
+        if self._sources or not self._nothing:
+            return
+        if self._scale > self._nothing and not abs(imbalance) <= allowed:
+            self._reached = None
+            when = f"within {self._steps} steps"
+            raise SolveError(self._terms.said(imbalance, self._scale, when, h))
+
+    def _energies(self, q: Array, v: Array, z: Array) -> tuple[float, float]:
+        """Return the energy at a state and the part that is not kinetic, J."""
+        whole, still = (float(x[0]) for x in self._bodies(q, v))
+        if not self._terms.elements:
+            return whole, still
+        at = np.zeros(1), (q[None], v[None], z[None])
+        (stored,), lost = stored_energies(self._trajectory.system, *at, self._trajectory.p)
+        self._sources |= bool(gives(lost))
+        return whole + float(stored), still + float(stored)

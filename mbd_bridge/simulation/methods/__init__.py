@@ -1,1 +1,0 @@
-"""Ways of keeping loops closed, one readable step at a time."""

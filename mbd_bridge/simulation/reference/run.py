@@ -1,0 +1,448 @@
+"""A run in Python, state by state: any method with any integrator.
+
+It costs some hundred microseconds a step, where the compiled step costs one or less; it is there to
+compare methods, and for variable steps. Past singular positions it goes as the compiled run does
+(`passage`); method and integrator start anew behind them.
+
+The power of what acts on a motion, at one state: integrated, it is the work of `guards.energy`.
+
+    P = v·τ;  with prescribed motions, whose forces are not known, P = v·(M a + h),
+
+since loops do no work; and P = -η̇ D η̇ of flexible links more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd_bridge.base.errors import FunctionError, SolveError
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.equations.flexible import damping_forces
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.guards import messages
+from mbd_bridge.simulation.guards.loops import opening
+from mbd_bridge.simulation.guards.step_length import too_long
+from mbd_bridge.simulation.reference.equations import ReferenceEquations
+from mbd_bridge.simulation.reference.integrators import (
+    INTEGRATORS,
+    BudgetError,
+    Integrator,
+    RungeKutta,
+    ScipyIntegrator,
+)
+from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make_method
+from mbd_bridge.simulation.right_hand_side import Rate
+from mbd_bridge.simulation.run.checkpoint import Checkpoint, KeptRun, identity_of
+from mbd_bridge.simulation.run.problem import History, Problem, Records, RunOptions
+from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.compiled import passage_of
+from mbd_bridge.simulation.steps.passage import Passage
+from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
+from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.solve import prepare
+from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
+from mbd_bridge.solve.tolerances import STAGE_RISK
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulation.run.lookout import Lookout
+
+
+class Recorder:
+    """Writes down steps as they are taken."""
+
+    def __init__(self, system: ReferenceEquations, start: float) -> None:
+        self._system, self._start = system, start
+        self._steps: list[tuple[float, int, float]] = []
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def step(self, t: float, order: int, q: Array, v: Array) -> None:
+        """Write down a step that ends at t and leaves q and v."""
+        left = np.abs(self._system.residual(q, v, t).phi).max(initial=0.0)
+        self._steps.append((t, order, float(left)))
+
+    def back(self, count: int) -> None:
+        """Forget all steps but the first so many."""
+        del self._steps[count:]
+
+    def history(self) -> History:
+        """Return all steps."""
+        rows = np.array(self._steps).reshape(-1, 3)
+        size = np.diff(rows[:, 0], prepend=self._start)
+        return History(rows[:, 0], size, rows[:, 1].astype(int), rows[:, 2])
+
+
+class Power:
+    """Of the forces and prescribed motions of a problem, W."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._model, self._forces = problem.model, problem.forces
+        prescribed_velocities = problem.motions is not None
+        self._inverse = (
+            prepare(problem.model, "inverse_dynamics") if prescribed_velocities else None
+        )
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing acts."""
+        nothing = self._forces is None and self._inverse is None
+        return nothing and damping_forces(self._model, np.zeros(self._model.nv)) is None
+
+    def __call__(self, t: float, q: Array, v: Array, z: Array, a: Array) -> float:
+        """Return the power in a state whose acceleration is a (nv,)."""
+        damping = damping_forces(self._model, v)
+        lost = 0.0 if damping is None else float(v @ damping)
+        if self._inverse is not None:
+            (tau,) = self._inverse(q, v, a)
+            return float(v @ np.asarray(tau)) + lost
+        if self._forces is None:
+            return lost
+        return float(v @ np.asarray(self._forces(t, q, v, z))) + lost
+
+
+FIXED = ("rk4", "ab3")
+"""Integrators with fixed steps: they do not notice that a step is too long."""
+
+
+EACH = 200
+"""Evaluations that variable steps may take for each step of the grid: smooth motions take fifty."""
+
+
+INSTANT = 1e-12
+"""Of a step, or of the time: nothing moves in a jump that is shorter."""
+
+
+LOOKS = 12
+"""Steps that are compared with two of half their length."""
+
+
+def run_in_python(
+    problem: Problem,
+    options: RunOptions,
+    progress: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+    lookout: Lookout | None = None,
+) -> Records:
+    """Return the motion by a method and an integrator."""
+    run = _Run(problem, options)
+    if checkpoint is not None:
+        run.resume(checkpoint)
+    status = "finished"
+    try:
+        run.begin()
+        while run.done < problem.steps:
+            before = run.done
+            run.some()
+            if checkpoint is not None and checkpoint.is_due(run.done, problem.steps, problem.every):
+                checkpoint.write(run.kept())
+                run.begin()
+            if progress is not None:
+                progress(run.done - before)
+            if lookout is not None and lookout.sees(*run.fresh()):
+                break
+    except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
+        status = f"stopped at t = {run.t:.6g} s: {met}"
+        run.record()
+    return run.found(status)
+
+
+class _Run:
+    """State, records, method and integrator on their way."""
+
+    def __init__(self, problem: Problem, options: RunOptions) -> None:
+        integrator, tolerance = options.integrator, options.tolerance
+        self.problem, self._options = problem, options
+        model = problem.model
+        self._nq, self._plain = model.nq, model.nq == model.nv
+        self._nv_end = model.nq + model.nv
+        self._end = self._nv_end + len(problem.z)
+        self.method = make_method(problem, options)
+        # a second one looks whether steps are too long, so that the first does not notice
+        stateless = isinstance(self.method, CompiledMethod)
+        self._second = self.method if stateless else make_method(problem, options)
+        self.way = self._way(integrator, tolerance)
+        self.way.counted = self._end
+        self._fixed = integrator in FIXED
+        # variable steps end at the records, fixed ones at every step
+        self._stride = 1 if self._fixed else problem.every
+        self._stride_look, self._looks = max(1, problem.steps // LOOKS), 0
+        self._power = Power(problem)
+        # y: coordinates, velocities, states of force elements, and the work if something acts
+        work = [] if self._power.none else [0.0]
+        self.t, self.y = problem.start, np.concatenate([problem.q, problem.v, problem.z, work])
+        self.done = self.detours = self._steps = 0
+        self._times, self._states = [self.t], [self.y]
+        self._begun, self._seen = False, 0
+        self._met: Exception = SolveError(DEPENDENT_ROWS)
+        self._recorder: Recorder | None = None
+        if options.history:
+            equations = ReferenceEquations(model, problem.forces, problem.motions)
+            self._recorder = Recorder(equations, problem.start)
+
+    def _way(self, integrator: str, tolerance: float) -> Integrator:
+        name = integrator.removeprefix("scipy:")
+        if name != integrator:
+            p = self.problem
+            end = p.start + p.steps * p.h
+            return ScipyIntegrator(self._rate, self._settle, tolerance, name, end)
+        return INTEGRATORS[integrator](self._rate, self._settle, tolerance)
+
+    def begin(self) -> None:
+        """Let method and integrator start here; in a singular position a detour comes first."""
+        self.way.forget()
+        try:
+            self.method.init(*self._state(self.y), self.t)
+            self._begun = True
+        except (SolveError, np.linalg.LinAlgError) as met:
+            self._begun, self._met = False, met
+
+    def some(self) -> None:
+        """Go to the next step or record."""
+        p = self.problem
+        taken = min(self._stride - self.done % self._stride, p.steps - self.done)
+        end = p.start + (self.done + taken) * p.h
+        if self._fixed and p.loops is not None and self._ahead.blocked(self._now()):
+            self._pass(taken, SolveError(DEPENDENT_ROWS))
+            return
+        if self._begun and self._looks <= self.done:
+            self._looks = self.done + self._stride_look
+            if self._fixed:
+                self._judge(end)
+            self._check_loops()
+        self._allow(taken)
+        y = self._advanced(end)
+        if y is None and self._begun and not isinstance(self._met, BudgetError):
+            self.begin()  # once more, with bases chosen here
+            y = self._advanced(end)
+        if y is None:
+            if isinstance(self._met, BudgetError):
+                raise self._met
+            self._pass(taken, self._met)
+            return
+        self._arrive(end, y, taken)
+
+    def _check_loops(self) -> None:
+        """Complain of accelerations that lead off the loops."""
+        p, (q, v), z = self.problem, self._state(self.y), self._z(self.y)
+        if p.loops is None:
+            return
+        try:
+            if self._risk is not None and not self._risk(self.t, q, v, z)[1] < STAGE_RISK:
+                return
+            self._second.init(q, v, self.t)
+            a = self._second.acceleration(q, v, self.t, z)
+        except (SolveError, np.linalg.LinAlgError):
+            return  # the step itself will tell
+        problem = opening(p.model, p.loops.values, self._kept_rows, q, v, a)
+        if problem is not None:
+            raise SolveError(problem)
+
+    @cached_property
+    def _kept_rows(self) -> tuple[int, ...]:
+        p = self.problem
+        return independent_rows(p.model, p.q, p.motions, p.v, p.loops)
+
+    def _allow(self, steps: int) -> None:
+        """Let variable steps evaluate as often as so many steps may, and what is left of before."""
+        if not self._fixed:
+            left = min(self.way.allowed - self.way.evaluations, self._options.evaluations)
+            self.way.allowed = self.way.evaluations + max(0.0, left) + EACH * steps
+
+    def _arrive(self, t: float, y: Array, steps: int) -> None:
+        self.t, self.y, self.done = t, y, self.done + steps
+        if self.done % self.problem.every == 0 or self.done == self.problem.steps:
+            self.record()
+
+    def _advanced(self, end: float) -> Array | None:
+        """Return the state at `end`, None if the method cannot go there."""
+        if not self._begun:
+            return None
+        before, written = self.way.steps, len(self._recorder or ())
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                return self._in_parts(end, before)
+        except (SolveError, np.linalg.LinAlgError) as met:
+            self._met = met
+            self.way.steps = before
+            if self._recorder is not None:
+                self._recorder.back(written)
+            return None
+
+    def _in_parts(self, end: float, steps: int) -> Array:
+        """Return the state at `end`; integrators start anew where forces jump."""
+        knots, t, y = self.problem.knots, self.t, self.y
+        for knot in knots.within(t, end, sharp=not self._fixed):
+            if knot - t > INSTANT * max(self.problem.h, abs(end)):
+                self.way.last = knots.jump_after(t)
+                y = self.way.advance(t, y, knot)
+            t = knot
+            self.way.forget()
+        self.way.last = knots.jump_after(t)
+        y = self.way.advance(t, y, end)
+        if self._fixed:
+            self.way.steps = steps + 1
+        return y
+
+    def record(self) -> None:
+        """Record the state if it is not yet."""
+        if self._times[-1] < self.t:
+            self._times.append(self.t)
+            self._states.append(self.y)
+
+    def fresh(self) -> tuple[Array, Array, Array]:
+        """Return time, q and v of the records since the last call."""
+        first, self._seen = self._seen, len(self._times)
+        whole = np.array(self._states[first:]).reshape(-1, len(self.y))
+        return np.array(self._times[first:]), *self._state(whole)
+
+    def found(self, status: str) -> Records:
+        """Return the records."""
+        whole = np.array(self._states)
+        facts = {**self.method.facts(), **self.way.facts(), "detours": self.detours}
+        steps = self._steps + self.way.steps
+        q, v = self._state(whole)
+        history = None if self._recorder is None else self._recorder.history()
+        z, work = self._z(whole), np.zeros(len(q)) if self._power.none else whole[:, -1]
+        return Records(np.array(self._times), q, v, z, steps, status, facts, history, work)
+
+    def _rate(self, t: float, y: Array) -> Array:
+        if self._risk is not None:
+            q, v = self._state(y)
+            if not self._risk(t, q, v, self._z(y))[1] < STAGE_RISK:
+                raise SolveError(DEPENDENT_ROWS)
+        return self._rate_of(self.method, t, y)
+
+    @cached_property
+    def _risk(self) -> Rate | None:
+        """Tells how near a singular position is, where neither method nor steps do."""
+        p = self.problem
+        if self._fixed or not p.model.has_loops or isinstance(self.method, CompiledMethod):
+            return None
+        return Rate(p.trajectory.without_torques(), self._kept_rows)
+
+    def _rate_of(self, method: Method, t: float, y: Array) -> Array:
+        (q, v), z = self._state(y), self._z(y)
+        dq = v if self._plain else coordinate_rates(self.problem.model, q, v)
+        a = method.acceleration(q, v, t, z)
+        dz = z if self.problem.rates is None else self.problem.rates(t, q, v, z)
+        power = [] if self._power.none else [self._power(t, q, v, z, a)]
+        return np.concatenate([dq, a, dz, power])
+
+    def _state(self, y: Array) -> tuple[Array, Array]:
+        """Return q and v of one y, or of many."""
+        return y[..., : self._nq], y[..., self._nq : self._nv_end]
+
+    def _z(self, y: Array) -> Array:
+        """Return states of force elements of one y, or of many."""
+        return y[..., self._nv_end : self._end]
+
+    def _settle(self, t: float, y: Array) -> Array:
+        model, (q, v) = self.problem.model, self._state(y)
+        if not np.all(np.isfinite(y)):
+            raise SolveError(messages.runs_away(model, self._state(self.y)[1]))
+        q = q if self._plain else normalised(model, q)
+        if self._recorder is not None:
+            self._recorder.step(t, self.way.order, q, v)
+        return np.concatenate([*self.method.settle(q, v, t), y[self._nv_end :]])
+
+    @cached_property
+    def _passage(self) -> Passage:
+        return passage_of(self.problem, most_strayed=self.method.most_strayed)
+
+    @cached_property
+    def _ahead(self) -> Passage:
+        """Looks ahead in compiled steps: without forces that cannot be traced."""
+        if self._passage.traced:
+            return self._passage
+        still = self.problem.trajectory.without_torques()
+        problem = self.problem._replace(trajectory=still)
+        return passage_of(problem, most_strayed=self.method.most_strayed)
+
+    def _now(self) -> Now:
+        return Now(self.t, *self._state(self.y), self._z(self.y))
+
+    def _pass(self, taken: int, met: Exception) -> None:
+        """Go on past a singular position; with none near, the trouble is the method's own."""
+        p, end = self.problem, self.done + taken
+        singular = False
+        ahead: list[Now] = []
+        while self.done + len(ahead) < end:
+            now = ahead[-1] if ahead else self._now()
+            if self._passage.blocked(now):
+                if ahead:
+                    break  # what there is comes first
+                singular = True
+                with p.trajectory.holding(now):
+                    ahead = self._passage.over(now, p.steps - self.done, begins=not self.done)
+            else:
+                ahead.append(self._passage.controlled(now, now.t + p.h))
+        if not singular and len(ahead) >= taken:
+            raise met
+        # energy that is kept there is checked by the passage
+        energy, work = self._passage.energy, self.y[self._end :]
+        if len(work):
+            work = work - energy(*self._state(self.y))
+        for place in ahead:
+            self.detours += 1
+            self._steps += 1
+            t = p.start + (self.done + 1) * p.h
+            done = work + energy(place.q, place.v) if len(work) else work
+            self._arrive(t, np.concatenate([place.q, place.v, place.carried, done]), 1)
+        self.begin()
+
+    def _judge(self, end: float) -> None:
+        """Complain of a step that is too long."""
+        second = self._second
+        whole = RungeKutta(lambda t, y: self._rate_of(second, t, y), lambda _, y: y, 1.0)
+        half = 0.5 * (self.t + end)
+        try:
+            if second is not self.method:
+                second.init(*self._state(self.y), self.t)
+            with np.errstate(over="ignore", invalid="ignore"):
+                one = whole.advance(self.t, self.y, end)
+                two = whole.advance(half, whole.advance(self.t, self.y, half), end)
+        except (SolveError, np.linalg.LinAlgError):
+            return  # the step itself will tell
+        model, nq = self.problem.model, self._nq
+        if np.all(np.isfinite(one)) and np.all(np.isfinite(two)):
+            problem = too_long(model, one[:nq], two[:nq], self.problem.h)
+            if problem is not None:
+                raise SolveError(problem)
+
+    def kept(self) -> KeptRun:
+        """Return what a checkpoint keeps."""
+        found = self.found("")
+        state = np.concatenate([[self.t], self.y])
+        assert found.work is not None, "it is summed up"
+        times = np.column_stack([found.time, found.work, found.z])
+        return KeptRun(self.done, found.steps, self.detours, state, times, found.q, found.v)
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from where a checkpoint was written, if there is one."""
+        # method and integrator start anew at each checkpoint: the digits depend on where they are
+        identity = identity_of(self.problem, *self._options, checkpoint.every)
+        found = checkpoint.read(identity, self._probe())
+        if found is None:
+            return
+        self.done, self._steps, self.detours = found.done, found.steps, found.detours
+        self.t, self.y = float(found.state[0]), found.state[1:]
+        self._times = found.time[:, 0].tolist()
+        work = found.time[:, 1:2] if len(self.y) > self._end else found.time[:, :0]
+        self._states = list(np.hstack([found.q, found.v, found.time[:, 2:], work]))
+
+    def _probe(self) -> Array:
+        """Return numbers that tell whether machine code rounds as it did."""
+        p = self.problem
+        half = p.start + 0.5 * p.steps * p.h
+        found = []
+        self.begin()
+        for t in (p.start, half):
+            try:
+                found.append(self.method.acceleration(p.q, p.v, t, p.z))
+            except SolveError:  # in a singular position there is none
+                found.append(np.zeros(p.model.nv))
+        return np.concatenate(found)

@@ -1,0 +1,488 @@
+"""The parts of a system: what acts along velocities and on links, given or of force elements.
+
+Wrenches enter the equations of motion as the generalised forces J_linkᵀ w, beside the torques, and
+the loads of the joints as what they are: a push on one link. What force elements exert goes the
+same way: into the steps, the loads of joints, the energy balance and the C source. Inputs get their
+signals here (`simulate(..., inputs={"grip": 2.0})`); those inside force elements are held during a
+step, like those of torques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.expressions.formula import Formula, text_formula
+from mbd_bridge.forces.general_force import GeneralForce, is_sampled
+from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.varying import Varying
+from mbd_bridge.kernels import is_traced
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.external.force import ExternalForce, Reference
+from mbd_bridge.motion.external.forces import ExternalForces, File, external_forces
+from mbd_bridge.simulation.signals.signal import (
+    HELD,
+    Constant,
+    ElementForces,
+    Member,
+    Sampled,
+    Signal,
+    StateFunction,
+    TracedSignal,
+    finite,
+)
+from mbd_bridge.simulation.signals.tables import PolynomialSignal
+from mbd_bridge.solve.wrenches import check_axes, links_of
+
+if TYPE_CHECKING:
+    from mbd_bridge.simulation.system import System
+
+
+Force: TypeAlias = (
+    float
+    | str
+    | Formula
+    | tuple[ArrayLike, ArrayLike]
+    | StateFunction
+    | Sampled
+    | Input
+    | ArrayLike
+)
+"""Along one velocity: a number (of a batch N of them), a formula of t ("5*sin(t)"), a table
+(times, values) with straight lines from row to row, a function of (t, q, v) that is traced, a
+`Sampled` one that is called, an `Input`."""
+
+
+Torque: TypeAlias = Mapping[str, Force] | ArrayLike | StateFunction | Sampled | Input | None
+"""Forces by velocity name; constants (nv,), of a batch also (N, nv); a function of (t, q, v) that
+returns (nv,), traced or `Sampled`; an `Input` of nv numbers; or none."""
+
+
+EXPECTED = (
+    "a number, one for each trajectory, a formula such as '5*sin(t)', a table (times, values), "
+    "a function of (t, q, v), mbd.Sampled(function) or mbd.Input(name)"
+)
+
+
+class TorquePart(NamedTuple):
+    """One signal, and the velocities (indices) along which its numbers act.
+
+    Or, along none, a number inside a force element: its `field` "ELEMENT.field" and the element's
+    number.
+    """
+
+    places: tuple[int, ...]
+    signal: Signal
+    field: str = ""
+    element: int = -1
+
+    @property
+    def of_element(self) -> bool:
+        """Whether force elements exert it, or it is inside one."""
+        return bool(self.field) or of_element(self.signal)
+
+
+def of_element(signal: Signal) -> bool:
+    """Return whether force elements exert what a signal gives."""
+    return isinstance(signal, ElementForces) or bool(getattr(signal, "element", ""))
+
+
+def torque_parts(model: Model, torque: Torque) -> tuple[TorquePart, ...]:
+    """Return what acts along velocities, checked."""
+    if torque is None:
+        return ()
+    every = tuple(range(model.nv))
+    if isinstance(torque, Sampled | Input):
+        return (TorquePart(every, torque),)
+    if callable(torque):
+        return (TorquePart(every, TracedSignal(Checked(model, torque))),)
+    if not isinstance(torque, Mapping):
+        return (TorquePart(every, _vector(model, torque)),)
+    return tuple(
+        TorquePart((velocity_place(model, name),), force_signal(name, given))
+        for name, given in torque.items()
+    )
+
+
+def force_signal(name: str, given: Any) -> Signal:
+    """Return the signal that is given along one velocity."""
+    where = f"torque {name!r}"
+    if isinstance(given, Sampled | Input):
+        return given
+    if isinstance(given, tuple):
+        return PolynomialSignal.lines(where, given)
+    if isinstance(given, str | Formula):
+        formula = given if isinstance(given, Formula) else text_formula("torque", name, given)
+        return TracedSignal(OfTime(formula), formula.text)
+    if callable(given):
+        return TracedSignal(given)
+    return Constant.each(where, given, EXPECTED)
+
+
+def velocity_place(model: Model, name: str) -> int:
+    """Return the index of a velocity by its name."""
+    if not isinstance(name, str) or name not in model.velocity_names:
+        raise StateError("torque: " + unknown_name("velocity", name, model.velocity_names))
+    return model.velocity_names.index(name)
+
+
+def _vector(model: Model, torque: Any) -> Constant:
+    try:
+        values = np.array(as_floats("torque", torque))
+    except StateError as problem:
+        raise StateError(
+            f"torque: expected forces by velocity name, a vector of numbers, or a function of "
+            f"(t, q, v), got {torque!r:.60} ({problem})"
+        ) from None
+    if values.ndim == 2 and not len(values):
+        raise StateError("torque: expected at least one trajectory, got none")
+    if values.shape[-1:] != (model.nv,) or values.ndim > 2:
+        raise StateError(
+            f"torque: expected ({model.nv},) or (N, {model.nv}) with the same N everywhere, got "
+            f"{values.shape}"
+        )
+    return Constant(finite("torque", np.atleast_2d(values)))
+
+
+@dataclass(frozen=True)
+class OfTime:
+    """A formula of t as a function of (t, q, v)."""
+
+    formula: Formula
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Any:
+        """Return the value."""
+        return self.formula(t)
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A function of (t, q, v) that complains of forces that are not one a velocity."""
+
+    model: Model
+    torque: StateFunction
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the forces (nv,)."""
+        found = np.asarray(self.torque(t, q, v))
+        if found.shape != (self.model.nv,) or found.dtype.kind not in "fiubO":
+            raise StateError(
+                f"torque: the function returned {found!r:.60}; expected ({self.model.nv},) forces, "
+                f"along {', '.join(self.model.velocity_names)}"
+            )
+        return found
+
+
+Wrench: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | StateFunction | Sampled | Input
+"""On a link, N and N m: (6,) numbers (of a batch also (N, 6)), a table (times (n,), values (n, 6)),
+a function of (t, q, v) that returns six, traced or `Sampled`, or an `Input` of six numbers."""
+
+
+ByLink: TypeAlias = Mapping[str, Wrench]
+
+
+External: TypeAlias = ByLink | ExternalForces | File | Sequence[ByLink | ExternalForces | File]
+"""Wrenches by link; `mbd.load_external(...)`, or its file; or several of these."""
+
+
+FAR = 1e9
+"""s, beyond the ends of a table whose end goes on: longer than any run."""
+
+
+ADVICE = "force in N, then moment in N m, about the link's origin"
+
+
+class WrenchPart(NamedTuple):
+    """A wrench on a link (its number), about a point (3,) m of the link in its frame.
+
+    `said` is a sentence about one from a table.
+    """
+
+    name: str
+    link: int
+    reference: Reference
+    signal: Signal
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    said: str = ""
+
+    @property
+    def of_element(self) -> bool:
+        """Whether force elements exert it."""
+        return of_element(self.signal)
+
+
+def wrench_parts(
+    model: Model, external: External | None, external_in: str = "link"
+) -> tuple[WrenchPart, ...]:
+    """Return what pushes on links, checked."""
+    axes = check_axes(external_in)
+    parts: list[WrenchPart] = []
+    for one in external if _are_several(external) else (external,):
+        if isinstance(one, ExternalForces | str | PathLike):
+            parts += [_tabulated(model, force) for force in external_forces(model, one) or ()]
+            continue
+        by_link = cast("ByLink | None", one)
+        for name in links_of(by_link):
+            signal = _signal(name, (by_link or {})[name])
+            parts.append(WrenchPart(name, model.link_number(name), axes, signal))
+    return tuple(parts)
+
+
+def _are_several(
+    external: External | None,
+) -> TypeGuard[Sequence[ByLink | ExternalForces | File]]:
+    several = isinstance(external, list | tuple) and len(external) > 0
+    kinds = (Mapping, ExternalForces, str, PathLike)
+    return several and all(isinstance(one, kinds) for one in cast("list[object]", external))
+
+
+def _tabulated(model: Model, force: ExternalForce) -> WrenchPart:
+    """Return a force that a table gives, as a part of a system."""
+    where = f"external[{force.link!r}]"
+    number = model.link_number(force.link)
+    signal: Signal
+    if len(force.x) == 1 and force.outside == "hold":
+        signal = Constant(force.wrenches)
+    elif force.abscissa.is_time:
+        low, high = force.span
+        x, w = force.nodes
+        if low == -np.inf:
+            x, w = np.append(min(x[0] - 1.0, -FAR), x), np.vstack([w[:1], w])
+        if high == np.inf:
+            x, w = np.append(x, max(x[-1] + 1.0, FAR)), np.vstack([w, w[-1:]])
+        signal = PolynomialSignal.lines(where, (x, w), size=6)
+    else:
+        if not np.isinf(force.span).all():
+            raise StateError(
+                f"{where}: a simulation may go beyond the table over {force.abscissa.name}, which "
+                f"ends with forces: end it with rows of zeros, or say what holds there: "
+                f"outside='zero' or 'hold' (--external-outside zero)"
+            )
+        signal = TracedSignal(_Traced(model, force), f"table {force.digest}")
+    return WrenchPart(force.link, number, force.reference, signal, force.point, force.text)
+
+
+@dataclass(frozen=True, eq=False)
+class _Traced:
+    """A force over a coordinate or a position, as a function of (t, q, v)."""
+
+    model: Model
+    force: ExternalForce
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the wrench (6,) as it is given."""
+        return self.force.traced(self.model, t, q, v)
+
+
+def _signal(name: str, given: Any) -> Signal:
+    where = f"external[{name!r}]"
+    if isinstance(given, Sampled | Input):
+        return given
+    if callable(given):
+        return TracedSignal(WrenchOf(name, given))
+    if isinstance(given, tuple) and len(given) == 2:
+        return PolynomialSignal.lines(where, given, size=6)
+    try:
+        values = as_floats(where, given)
+    except StateError:
+        values = np.zeros(0)
+    if values.shape[-1:] != (6,) or values.ndim > 2:
+        raise _misshapen(name, np.shape(given) if values.size else values.shape)
+    if not len(values):
+        raise StateError(f"{where}: expected at least one trajectory, got none")
+    return Constant(finite(where, np.atleast_2d(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchOf:
+    """A function of (t, q, v) that complains of what is no wrench."""
+
+    name: str
+    function: StateFunction
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the wrench (6,)."""
+        return as_wrench(self.name, self.function(t, q, v))
+
+
+def as_wrench(name: str, given: Any) -> Array:
+    """Return what a function has given as an array (6,) of floats or of symbols."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # lists of several lengths
+        array = np.zeros(0)
+    if not is_traced(array):
+        array = as_floats(f"external[{name!r}]", given)
+    if array.shape != (6,):
+        raise _misshapen(name, array.shape)
+    return array
+
+
+def _misshapen(name: str, shape: tuple[int, ...]) -> StateError:
+    return StateError(
+        f"external[{name!r}] has the shape {shape}; along a simulation a wrench is (6,), (N, 6) "
+        f"for N trajectories, a table, or a function of (t, q, v) that returns six: {ADVICE}, in "
+        f"the link's axes (external_in='world': in the world's)"
+    )
+
+
+def input_parts(elements: Sequence[ForceElement]) -> tuple[TorquePart, ...]:
+    """Return the inputs of elements as parts of a system that exert nothing themselves."""
+    return tuple(
+        TorquePart((), one, f"{element.name}.{word}", number)
+        for number, element in enumerate(elements)
+        if isinstance(element, Varying)
+        for word, one in element.named_inputs.items()
+    )
+
+
+def held_signal(field: str, given: Any) -> Signal:
+    """Return what an input inside an element gets: a number, one a trajectory, or a called one."""
+    signal = force_signal(field, given)
+    if not isinstance(signal, HELD):
+        raise StateError(
+            f"inputs: {field!r} of a force element is held during a step: expected a number, or "
+            f"mbd.Sampled(function); a formula or function of (t, q, v) stands in the element "
+            f"itself, in the place of the mbd.Input"
+        )
+    return signal
+
+
+def check_numbers(system: System) -> None:
+    """Let elements check the numbers that their inputs are given, the least and the largest."""
+    model = system.model
+    for pick in (np.min, np.max):
+        numbers: dict[int, list[float]] = {}
+        for part in system.torques:
+            if part.field:
+                value = float(pick(np.asarray(_values(system, part), dtype=np.float64)))
+                numbers.setdefault(part.element, []).append(value)
+        for number, values in numbers.items():
+            varying = replace(_varying(system.forces[number]), inputs=tuple(values))
+            varying.at(model, 0.0, model.neutral(), np.zeros(model.nv))
+
+
+def _values(system: System, part: TorquePart) -> ArrayLike:
+    """Return what an input has; of what Python computes, the value that it has by itself."""
+    if isinstance(part.signal, Constant):
+        return part.signal.values
+    own = _varying(system.forces[part.element]).named_inputs[part.field.rpartition(".")[2]]
+    return part.signal.value if isinstance(part.signal, Input) else own.value
+
+
+def _varying(element: ForceElement) -> Varying:
+    assert isinstance(element, Varying), "it has inputs"
+    return element
+
+
+def with_inputs(
+    system: System, elements: tuple[ForceElement, ...], held: Array
+) -> tuple[ForceElement, ...]:
+    """Return the elements of a system with the numbers of their inputs, floats or symbols.
+
+    Parameters
+    ----------
+    held : (H,) numbers that stay during a step
+    """
+    numbers: dict[int, list[Any]] = {}
+    for k, part in enumerate(system.torques):
+        if part.field:
+            numbers.setdefault(part.element, []).append(held[system.layout.held[k]][0])
+    if not numbers:
+        return elements
+    out = list(elements)
+    for number, values in numbers.items():
+        out[number] = replace(_varying(out[number]), inputs=tuple(values))
+    return tuple(out)
+
+
+def resolved(
+    system: System, inputs: Mapping[str, Any] | None
+) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
+    """Return what acts on a system, with signals in the place of the inputs that are named.
+
+    Each may be whatever may be given there directly.
+    """
+    inputs = by_name("inputs", inputs, "{'grip': 2.0}")
+    if not inputs:
+        return system.torques, system.wrenches
+    known = {part.signal.name for part in system.parts if isinstance(part.signal, Input)}
+    for name in inputs:
+        if name not in known:
+            raise StateError(unknown_name("input", name, sorted(known)))
+    model = system.model
+
+    def torque(part: TorquePart) -> TorquePart:
+        name = _name(part.signal, inputs)
+        if name is None:
+            return part
+        if part.field:
+            return part._replace(signal=held_signal(part.field, inputs[name]))
+        if len(part.places) == model.nv > 1:
+            (whole,) = torque_parts(model, inputs[name])
+            return whole
+        velocity = model.velocity_names[part.places[0]]
+        return part._replace(signal=force_signal(velocity, inputs[name]))
+
+    def wrench(part: WrenchPart) -> WrenchPart:
+        name = _name(part.signal, inputs)
+        if name is None:
+            return part
+        (found,) = wrench_parts(model, {part.name: inputs[name]})
+        return part._replace(signal=found.signal)
+
+    return tuple(map(torque, system.torques)), tuple(map(wrench, system.wrenches))
+
+
+def _name(signal: Any, inputs: Mapping[str, Any]) -> str | None:
+    there = isinstance(signal, Input) and signal.name in inputs
+    return signal.name if there else None
+
+
+def element_parts(
+    model: Model, members: Sequence[Member]
+) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
+    """Return the parts of bound elements: along velocities and for each link, those of passive
+    elements by themselves, and what passes through cut joints by itself.
+    """
+    each = [one for one in members if not is_sampled(one.element)]
+    torques: list[TorquePart] = []
+    for passive in (True, False):
+        along = tuple(
+            one for one in each if one.passive == passive and one.element.velocity_numbers(model)
+        )
+        places = tuple(sorted({k for one in along for k in one.element.velocity_numbers(model)}))
+        torques += [TorquePart(places, ElementForces(along, None, places))] if along else []
+    pushes: list[WrenchPart] = []
+    for element in (one.element for one in members):
+        if isinstance(element, GeneralForce) and element.sampled:
+            called = Sampled(element.function, element=element.name)
+            if element.link:
+                number, axes = model.link_number(element.link), element.axes
+                pushes.append(WrenchPart(element.link, number, axes, called))
+            else:
+                torques.append(TorquePart(element.velocity_numbers(model), called))
+    on_links: dict[tuple[int, bool, bool], list[Member]] = {}
+    for one in each:
+        for link in one.element.link_numbers(model):
+            within = bool(one.element.cut_numbers(model))
+            on_links.setdefault((link, within, not one.passive), []).append(one)
+    pushes += [
+        WrenchPart(
+            model.links[link].name,
+            link,
+            "link",
+            ElementForces(tuple(on_links[link, within, active]), link, (), within),
+        )
+        for link, within, active in sorted(on_links)
+    ]
+    return tuple(torques), tuple(pushes)

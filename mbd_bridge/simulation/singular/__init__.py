@@ -1,1 +1,0 @@
-"""Positions in which loops lose their hold: trust in steps, and the way past."""
