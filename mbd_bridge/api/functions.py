@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fsdecode
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -14,10 +14,10 @@ from mbd_bridge.api.sources import describe
 from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.arguments import file_path, finite_numbers, flag
 from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.options import with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import flex_sidecar
 from mbd_bridge.files.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
-from mbd_bridge.files.bags import Clock
 from mbd_bridge.files.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
 from mbd_bridge.files.forces_sidecar import SUFFIX
 from mbd_bridge.files.sidecar import existing_sidecar
@@ -44,6 +44,7 @@ from mbd_bridge.motion.external.force import Direction, Outside
 from mbd_bridge.motion.external.naming import ForceNaming
 from mbd_bridge.motion.frames import Frames
 from mbd_bridge.motion.names import Gaps
+from mbd_bridge.motion.reading import ReadingOptions
 from mbd_bridge.motion.smoothing import Smooth
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import (
@@ -147,23 +148,11 @@ def load(
     return Mechanism(model, forces, actuators, bearings)
 
 
+@with_options
 def load_motion(
     path: str | PathLike[str],
     mechanism: Mechanism,
-    *,
-    rest: bool = False,
-    rename: Mapping[str, str | None] | None = None,
-    unit: Sequence[str] | str = (),
-    ignore: Sequence[str] | str = (),
-    gaps: Gaps = "refuse",
-    unwrap: Iterable[str] | str | None = None,
-    topic: str | None = None,
-    clock: Clock | None = None,
-    near: InitialGuess = None,
-    frames: Frames = None,
-    given: Iterable[str] | str | None = None,
-    smooth: Smooth = "auto",
-    cutoff: float | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> Motion:
     """Read a motion of a mechanism: a table with time and coordinates, or joint states in a bag.
 
@@ -172,43 +161,10 @@ def load_motion(
     path : .csv, .parquet, .npz, .h5 or .hdf5, columns named after coordinates; or a ROS bag: a
         rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines, smoothing
         ones where the data are noisy (``.notes`` says so)
-    rest : hold coordinates that the file does not have at their zero position
-    rename : names of columns (of a bag: of joints) there and here; None leaves one out. A * stands
-        for any characters: {"/arm/*/pos": "*"}. Usual spellings need none (``.notes`` says what was
-        taken for what)
-    unit : of columns that do not say theirs: "deg" for angles and their rates, "mm" for lengths,
-        "rpm" for angular velocities alone
-    ignore : names of columns that are no part of the motion; * and ? stand for any characters
-    gaps : "refuse" rows with cells that hold no number or a time stamp again, or "drop" them
-    unwrap : joints whose angles are counted on where they jump by more than half a turn; "all", or
-        "none". None: continuous joints, as far as their angles are within one turn (an encoder's)
-    topic : of a bag: with joint states; None if there is one of them only
-    clock : of a bag: "header" for the times in the messages (default), "bag" for when they came
-    near : of a file with a part of the coordinates of a machine with loops, or poses of frames:
-        the motion is completed from the configuration nearest to these coordinates
-    frames : frames whose poses the file has: name -> link, or (link, xyz) or (link, xyz, rpy)
-    given : joints and frames whose columns determine the motion; the others' are compared
-    smooth : how noise is kept out of rates: "auto"; "spline", "savgol" or "lowpass" for all that is
-        derived; "off" or None, so that positions are interpolated; or a `Smoothing`
-    cutoff : Hz, of the smoothing; None: what noise and motion ask for
+    **options : see `ReadingOptions`
     """
     _check(mechanism, "load_motion", "motion.csv")
-    reading = Reading.of(
-        rest=rest,
-        rename=rename,
-        unit=unit,
-        ignore=ignore,
-        gaps=gaps,
-        unwrap=unwrap,
-        near=near,
-        frames=frames,
-        given=given,
-        smooth=smooth,
-        cutoff=cutoff,
-        topic=topic,
-        clock=clock,
-    )
-    return motion_from_file(path, mechanism.model, reading)
+    return motion_from_file(path, mechanism.model, Reading.of(**options))
 
 
 def load_external(

@@ -1,0 +1,51 @@
+"""Options that several calls have: spelled once, shown and checked everywhere."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.base.options import options_of
+from mbd_bridge.motion.reading import Reading, ReadingOptions
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_signature_shows_each_option_of_a_group_with_its_default_and_its_help() -> None:
+    parameters = inspect.signature(mbd.load_motion).parameters
+    for name, option in options_of(ReadingOptions).items():
+        assert parameters[name].default == option.default
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert f"\n    {name} : {option.help[:40]}" in (mbd.load_motion.__doc__ or "")
+    assert "options" not in parameters
+
+
+def test_a_wrong_option_is_refused_with_those_that_are_near() -> None:
+    with pytest.raises(mbd.StateError, match=r"load_motion: no option named 'smoth'.*'smooth'"):
+        mbd.load_motion("motion.csv", None, smoth="off")  # type: ignore[call-arg, arg-type]
+
+
+def test_a_reading_knows_which_of_its_options_were_given() -> None:
+    assert Reading.of(ignore=[], smooth="auto", rest=False).given == ()
+    assert Reading.of(ignore=["a"], smooth="off", rest=True).given == ("rest", "ignore", "smooth")
+
+
+def test_each_call_that_takes_options_is_checked_and_shows_them() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for file in sorted((ROOT / "mbd_bridge").rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.args.kwarg is not None
+        if node.args.kwarg.arg == "options" and "Unpack[" in ast.unparse(node.args.kwarg)
+        if not {"with_options", "shows_options"} & {ast.unparse(x) for x in node.decorator_list}
+    ]
+    assert not wrong
+
+
+def test_each_option_of_a_group_says_what_it_does() -> None:
+    for name, option in options_of(ReadingOptions).items():
+        assert option.help, name
