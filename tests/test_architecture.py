@@ -32,9 +32,9 @@ ORDER = (
     "engines",
     "view",
     "reports",
-    "applications",
     "api",
     "cli",
+    "applications",
 )
 """The rooms, in the order in which data flows: each imports from itself and from those above."""
 
@@ -42,6 +42,20 @@ ONLY = {"kernels": {"base"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
 
 NOT_YET = {
+    "api/functions.py",
+    "api/histories.py",
+    "api/reports.py",
+    "api/simulated.py",
+    "cli/bearings.py",
+    "cli/export.py",
+    "cli/freebody.py",
+    "cli/loads.py",
+    "cli/modes.py",
+    "cli/motors.py",
+    "cli/run.py",
+    "cli/spectrum.py",
+    "cli/study.py",
+    "cli/symbolic.py",
     "loads/result.py",
     "loads/streaming/cases.py",
     "loads/streaming/envelope.py",
@@ -54,7 +68,10 @@ NOT_YET = {
     "reports/tables.py",
     "simulation/results/simulation.py",
 }
-"""Files that import applications although they come before them; none may be added."""
+"""Files that import applications, which come last; none may be added."""
+
+TYPED = f"{PACKAGE}.applications.typed"
+"""What applications add to classes of the core, for type checkers: there is no such module."""
 
 KERNELS = (
     "instruction",
@@ -163,7 +180,9 @@ def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
             continue
         above = ONLY.get(here, set(ORDER[: ORDER.index(here)]))
         for found, other in own_imports(file):
-            if other == "applications" and other not in (*above, here):
+            if found.module == TYPED:
+                continue
+            if other == "applications" and other != here:
                 not_yet.add(str(file.relative_to(ROOT)))
             elif other != here and other not in above:
                 wrong.append(f"{file.relative_to(ROOT)}:{found.line}: {here} imports {other}")

@@ -13,8 +13,8 @@ from mbd_bridge.api.functions import load
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.extensions import extension, of_applications
 from mbd_bridge.files import Description, Joint, Link
-from mbd_bridge.files.actuators_sidecar import SUFFIX as ACTUATORS
 from mbd_bridge.files.flex_sidecar import SUFFIX as FLEX
 from mbd_bridge.files.forces_sidecar import SUFFIX as FORCES
 from mbd_bridge.files.left_out import LeftOut
@@ -67,7 +67,7 @@ def convert(
     """
     path = fspath(file_path("output", output))
     kind = form_of(path, form)
-    beside = (LOOPS, FORCES, ACTUATORS) if kind in ("URDF", "URDF+") else ()
+    beside = (LOOPS, FORCES, *_stated_suffixes()) if kind in ("URDF", "URDF+") else ()
     with inputs_kept([path, *(str(sidecar_path(Path(path), suffix)) for suffix in beside)]):
         return _converted(source, path, kind)
 
@@ -77,7 +77,7 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
     if isinstance(source, Mechanism) and source.model.description.source is not None:
         file = source.model.description.source
         note_input(file)
-        for suffix in (LOOPS, FORCES, ACTUATORS, FLEX):
+        for suffix in (LOOPS, FORCES, *_stated_suffixes(), FLEX):
             note_input(sidecar_path(Path(file), suffix))
     robot = source if isinstance(source, Mechanism) else load(source, flexible=())
     model = robot.model
@@ -101,17 +101,18 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
             described = _on_a_free_joint(described)
     if not isinstance(source, Mechanism) and existing_sidecar(source, FLEX):
         left_out.add("links that bend (NAME.flex.yaml)")
-    kept = {FORCES: is_urdf and robot.forces, ACTUATORS: is_urdf and robot.stated_actuators}
-    for suffix in (FORCES, ACTUATORS, FLEX):
-        if not kept.get(suffix):
+    kept = [FORCES] if robot.forces else []
+    kept += [f".{name}.yaml" for name, one in robot.stated.items() if one]
+    for suffix in (FORCES, *_stated_suffixes(), FLEX):
+        if not is_urdf or suffix not in kept:
             refuse_stale(sidecar_path(Path(path), suffix))
     if not is_urdf:
         in_joints = {(one.kind, one.name) for one in file_elements(model)}
         for element in robot.forces:
             if (element.kind, element.name) not in in_joints:
                 left_out.add("force elements", element.name)
-        if robot.stated_actuators is not None:
-            left_out.add("actuators (NAME.actuators.yaml)")
+        for name in robot.stated:
+            left_out.add(f"{name} (NAME.{name}.yaml)")
     written, notes = write_description(described, path, kind, left_out)
     return Converted((*written, *(_sidecars(robot, path) if is_urdf else ())), notes)
 
@@ -130,17 +131,19 @@ def _on_a_free_joint(described: Description) -> Description:
     )
 
 
+def _stated_suffixes() -> list[str]:
+    return [f".{name}.yaml" for name in of_applications("sidecars")]
+
+
 def _sidecars(robot: Mechanism, path: str) -> list[str]:
-    """Write force elements and actuators beside a URDF; return the files."""
+    """Write force elements and what is stated of the machine beside a URDF; return the files."""
     files = []
     if robot.forces:
         from mbd_bridge.forces.files import save_forces
 
         files.append(str(sidecar_path(Path(path), FORCES)))
         save_forces(files[-1], robot.forces)
-    if robot.stated_actuators is not None:
-        from mbd_bridge.applications.motors.files import save_actuators
-
-        files.append(str(sidecar_path(Path(path), ACTUATORS)))
-        save_actuators(files[-1], robot.stated_actuators)
+    for name, parts in robot.stated.items():
+        files.append(str(sidecar_path(Path(path), f".{name}.yaml")))
+        extension("sidecars", name).write(files[-1], parts)
     return files

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers, name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.extensions import extension
 from mbd_bridge.base.tabular import Tabular
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.forces.base import ForceElement, bound
@@ -24,11 +26,6 @@ from mbd_bridge.solve.dynamics import FUNCTIONS
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes, External
 
-if TYPE_CHECKING:
-    from mbd_bridge.applications.bearings import BearingSet
-    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
-    from mbd_bridge.applications.motors import Actuator, Actuators
-
 
 class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
     """Forces and accelerations of a mechanism, and where its links are.
@@ -37,8 +34,8 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
     ----------
     model : the immutable `Model`
     forces : its force elements, which act where nothing else is asked for
-    stated_actuators : its actuators as a sidecar or `with_actuators` state them, or None
-    stated_bearings : its bearings as a sidecar or `with_bearings` state them, or None
+    stated : what else is stated of it, in sidecars or by `with_actuators`, `with_bearings`: by
+        the name of an extension in the group ``sidecars``
     prepared : what was made for it so far
     """
 
@@ -46,22 +43,16 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
         self,
         model: Model,
         forces: Iterable[ForceElement] = (),
-        actuators: Actuators | Iterable[Actuator] | None = None,
-        bearings: BearingsGiven | None = None,
+        stated: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.model = model
         self.forces = bound(model, forces)
         self.prepared = Prepared(model)
-        self.stated_actuators: Actuators | None = None
-        if actuators is not None:
-            from mbd_bridge.applications.motors import Actuators
-
-            self.stated_actuators = Actuators.of(model, actuators)
-        self.stated_bearings: BearingSet | None = None
-        if bearings is not None:
-            from mbd_bridge.applications.bearings import BearingSet
-
-            self.stated_bearings = BearingSet.of(model, bearings)
+        self.stated: dict[str, Any] = {
+            name: extension("sidecars", name).bound(model, one)
+            for name, one in stated.items()
+            if one is not None
+        }
 
     def _elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
         """Return force elements bound to the model: those given, or the mechanism's own."""

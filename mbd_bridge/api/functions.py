@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fsdecode
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -13,14 +13,13 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.sources import describe
 from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.arguments import file_path, finite_numbers, flag
-from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.errors import ModelError, warn
+from mbd_bridge.base.extensions import extension, of_applications
 from mbd_bridge.base.options import with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import flex_sidecar
-from mbd_bridge.files.actuators_sidecar import SUFFIX as ACTUATORS_SUFFIX
-from mbd_bridge.files.bearings_sidecar import SUFFIX as BEARINGS_SUFFIX
 from mbd_bridge.files.forces_sidecar import SUFFIX
-from mbd_bridge.files.sidecar import existing_sidecar
+from mbd_bridge.files.sidecar import existing_sidecar, unread_sidecars
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.whole_file import inputs_kept
 from mbd_bridge.forces.base import ForceElement
@@ -58,6 +57,9 @@ from mbd_bridge.solve.wrenches import Axes, check_axes
 if TYPE_CHECKING:
     from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
     from mbd_bridge.applications.motors import Actuator, Actuators
+
+CORE_SIDECARS = ("loops", "forces", "flex")
+"""Words of the sidecars of every machine; applications have more."""
 
 
 def load(
@@ -133,19 +135,19 @@ def load(
         from mbd_bridge.forces.urdf import file_elements  # it imports elements
 
         forces = (*file_elements(model, forces), *forces)
-    if actuators is None:
-        actuators = existing_sidecar(path, ACTUATORS_SUFFIX)
-    if isinstance(actuators, str | PathLike):
-        from mbd_bridge.applications.motors import load as load_actuators
-
-        actuators = load_actuators(actuators, model)
-    if bearings is None:
-        bearings = existing_sidecar(path, BEARINGS_SUFFIX)
-    if isinstance(bearings, str | PathLike):
-        from mbd_bridge.applications.bearings import load as load_bearings
-
-        bearings = load_bearings(bearings, model)
-    return Mechanism(model, forces, actuators, bearings)
+    given = {"actuators": actuators, "bearings": bearings}
+    stated: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+    readers = of_applications("sidecars")
+    for name in {**readers, **stated}:
+        one = stated.get(name)
+        if one is None:
+            one = existing_sidecar(path, f".{name}.yaml")
+        if isinstance(one, str | PathLike):
+            one = extension("sidecars", name).read(one, model)
+        stated[name] = one
+    for file in unread_sidecars(path, (*CORE_SIDECARS, *readers)):
+        warn(f"{file} is not read: no application that is installed reads such files")
+    return Mechanism(model, forces, stated)
 
 
 @with_options

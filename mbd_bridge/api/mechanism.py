@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.api.bearings import MechanismBearings
+from mbd_bridge.api.kinematics import MechanismKinematics
 from mbd_bridge.api.loops import Loops
-from mbd_bridge.applications.free_body import FreeBody, free_body, joints_of
-from mbd_bridge.base.arguments import an_instance
+from mbd_bridge.base.arguments import an_instance, flag
 from mbd_bridge.base.errors import StateError, warn
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import Description
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.planar import Plane
 from mbd_bridge.loads.uncertainty import with_uncertainty
-from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, build_model, rebuilt
+from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
 from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.flexible_links import with_flexible
 from mbd_bridge.model.parameters import Parameters, ParameterValues
@@ -35,12 +34,16 @@ from mbd_bridge.motion import Motion
 from mbd_bridge.motion.external import ExternalGiven, wrenches_at
 from mbd_bridge.solve import Assembly, assemble
 from mbd_bridge.solve.assembly import InitialGuess
-from mbd_bridge.solve.prepared import in_link_axes
 from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
 
+if TYPE_CHECKING:
+    from mbd_bridge.applications.typed import OfMechanism as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
 
-class Mechanism(MechanismBearings):
+
+class Mechanism(MechanismKinematics, Extended):
     """A mechanism to which questions are put.
 
     Attributes
@@ -228,56 +231,6 @@ class Mechanism(MechanismBearings):
             return None
         return known
 
-    def free_body(
-        self,
-        link: str,
-        q: ArrayLike | Motion,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
-        *,
-        external: ExternalGiven | None = None,
-        external_in: Axes = "link",
-        threads: int = 1,
-        check: bool = True,
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        forces: Iterable[ForceElement] | None = None,
-        t: ArrayLike | None = None,
-    ) -> FreeBody:
-        """Return all that acts on a link: its joints, gravity, inertia; see `joint_loads`.
-
-        Examples
-        --------
-        >>> robot.free_body("forearm", motion).at("peak").write("forearm.bdf")   # doctest: +SKIP
-        """
-        states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
-        times = q.time if isinstance(q, Motion) else t
-        given = wrenches_at(self.model, external, external_in, times, *states[:2])
-        pushes = in_link_axes(self.prepared, states[0], given.by_link, given.axes)
-        names = joints_of(self.model, link)
-        loads = self.joint_loads(
-            q,
-            v,
-            a,
-            names,
-            external=pushes,
-            threads=threads,
-            check=check,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            forces=forces,
-            t=t,
-        )
-        own = pushes.get(link) if pushes else None
-        own_q, own_v, own_a = states
-        pushed = self.prepared.wrench_of(self._elements(forces), link, own_q, own_v, times)
-        own = pushed if own is None else np.asarray(own) + (0.0 if pushed is None else pushed)
-        rates = own_a if loads.a is None else loads.a
-        body = free_body(self.model, link, own_q, own_v, rates, loads, external=own)
-        if check and not np.isfinite(body.sum).all():
-            raise StateError("q, v, a, external: so large that the forces on the link overflow")
-        return body
-
     def assemble(
         self,
         near: InitialGuess = None,
@@ -381,6 +334,26 @@ class Mechanism(MechanismBearings):
     def with_forces(self, forces: Iterable[ForceElement]) -> Mechanism:
         """Return the mechanism with these force elements as its own, in place of those it has."""
         return self._with(self.model, forces)
+
+    def as_planar(self, planar: bool = True) -> Mechanism:
+        """Return the mechanism with loads out of its plane declared to be zero, or not.
+
+        They are then determined, not undetermined. Where zero does not satisfy the balance, loads
+        are refused with the residual. As ``planar: true`` in ``NAME.loops.yaml``.
+        """
+        described = replace(self.model.description, planar=flag("planar", planar))
+        model = replace(self.model, description=described)
+        if described.planar:
+            Plane(model)  # or it says which joint leaves it
+        return self._with(model)
+
+    def stating(self, stated: Mapping[str, Any]) -> Mechanism:
+        """Return the mechanism with these parts stated of it (`stated`) in place of its own."""
+        return Mechanism(self.model, self.forces, {**self.stated, **stated})
+
+    def _with(self, model: Model, forces: Iterable[ForceElement] | None = None) -> Mechanism:
+        """Return another model's mechanism with all that is stated of this one's."""
+        return Mechanism(model, self.forces if forces is None else forces, self.stated)
 
     def crosscheck(
         self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None

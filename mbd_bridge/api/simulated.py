@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.api.motors import without_rotors
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.model.spatial import Array
@@ -51,6 +50,7 @@ def simulated_history(
     counters: dict[str, Any] = {}
     if motors or (motors is None and mechanism.has_motors):
         from mbd_bridge.applications.motors import MotorsCounter
+        from mbd_bridge.applications.motors.of_mechanism import without_rotors
 
         tau = without_rotors(run.model, efforts(run), run.a)
 

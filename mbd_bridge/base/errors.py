@@ -76,6 +76,10 @@ class MissingPackageError(MbdError):
     """An optional package is needed for what was asked."""
 
 
+class ExtensionError(MbdError):
+    """Something that extends the package is not there, or cannot be imported."""
+
+
 class NoDisplayError(MbdError):
     """There is no display on which a window could be opened."""
 

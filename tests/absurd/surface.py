@@ -47,7 +47,7 @@ INNER = (
         "Mechanism.motors_counter",
         "Mechanism.bearings_counter",
     ),
-    *("Mechanism.moved_by", "Motion.part"),
+    *("Mechanism.moved_by", "Mechanism.stating", "Motion.part"),
 )
 """Steps of the library's own, which take what it has made."""
 

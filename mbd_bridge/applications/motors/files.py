@@ -23,6 +23,7 @@ from mbd_bridge.files.actuators_sidecar import (
     read_actuators_file,
 )
 from mbd_bridge.files.forces_sidecar import table_points
+from mbd_bridge.files.sidecar import StatedParts
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.yaml_reader import Node
 from mbd_bridge.files.yaml_writer import yaml_text
@@ -165,3 +166,6 @@ def _torque(node: Node) -> float | TorqueCurve:
         return node.number()
     points = table_points(node, "torque", "speed", ())
     return TorqueCurve(tuple(points.x.tolist()), tuple(points.y.tolist()))
+
+
+SIDECAR = StatedParts(Actuators.of, load_actuators, save_actuators)

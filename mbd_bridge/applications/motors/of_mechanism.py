@@ -1,0 +1,158 @@
+"""What motors add to a `Mechanism` (``entry_points.txt``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
+
+from mbd_bridge.api.load_inputs import LoadInputs
+from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.applications.motors.actuator import Actuator
+from mbd_bridge.applications.motors.files import Actuators
+from mbd_bridge.applications.motors.from_file import actuated_coordinates, completed
+from mbd_bridge.applications.motors.motors import Motors, MotorsCounter
+from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalGiven
+from mbd_bridge.solve.wrenches import Axes
+
+
+@property  # type: ignore[misc]
+def stated_actuators(mechanism: Mechanism) -> Actuators | None:
+    """The actuators as a sidecar or `with_actuators` state them, or None."""
+    stated: Actuators | None = mechanism.stated.get("actuators")
+    return stated
+
+
+@property  # type: ignore[misc]
+def actuators(mechanism: Mechanism) -> tuple[Actuator, ...]:
+    """The actuators, as they are stated and completed by what the file says.
+
+    One for each degree of freedom, of a machine with loops for those that the file actuates.
+    """
+    return _completed(mechanism, mechanism.forces, None, None)
+
+
+@property  # type: ignore[misc]
+def has_motors(mechanism: Mechanism) -> bool:
+    """Whether actuators are stated, or the file says gears or rotors of a joint."""
+    if mechanism.stated_actuators:
+        return True
+    geared = mechanism.model.description.transmissions
+    return any(x.reduction not in (None, 1.0) or x.rotor_inertia for x in geared)
+
+
+def moved_by(mechanism: Mechanism, efforts: Array) -> tuple[Actuator, ...]:
+    """Return the actuators of degrees of freedom along which forces (N, nv) act.
+
+    Of a tree those of all; of a machine with loops also those that are stated.
+    """
+    stated = [one.joint for one in mechanism.stated_actuators or ()]
+    acting = np.abs(efforts).max(axis=0, initial=0.0) > 0.0
+    names = [n for n, acts in zip(mechanism.model.velocity_names, acting, strict=True) if acts]
+    moved = tuple(
+        joint.name
+        for joint in mechanism.model.joints[1:]
+        for suffix in joint.type.velocities
+        if joint.moving and joint.name + suffix in (*stated, *names)
+    )
+    actuated = (*(mechanism.model.description.actuated or ()), *moved)
+    return _completed(
+        mechanism, mechanism.forces, None, actuated if mechanism.model.has_loops else None
+    )
+
+
+def _completed(
+    mechanism: Mechanism,
+    elements: tuple[ForceElement, ...],
+    joints: Iterable[str] | str | None,
+    actuated: Iterable[str] | str | None,
+) -> tuple[Actuator, ...]:
+    stated = Actuators() if mechanism.stated_actuators is None else mechanism.stated_actuators
+    named = actuated if actuated is None else name_list("actuated", actuated, "joints")
+    names = actuated_coordinates(mechanism.model, named)
+    if joints is not None:
+        chosen = name_list("joints", joints, "joints")
+        for name in chosen:
+            if name not in names:
+                raise ModelError(f"joints: {unknown_name('actuated joint', name, names)}")
+        names = chosen
+    return completed(mechanism.model, stated.entries, names, elements, stated.use)
+
+
+def with_actuators(mechanism: Mechanism, actuators: Iterable[Actuator] | Actuators) -> Mechanism:
+    """Return the mechanism with these actuators, in place of those it has stated."""
+    return mechanism.stating({"actuators": actuators})
+
+
+def motors(
+    mechanism: Mechanism,
+    motion: Motion,
+    joints: Iterable[str] | str | None = None,
+    *,
+    external: ExternalGiven | None = None,
+    external_in: Axes = "link",
+    actuated: Iterable[str] | str | None = None,
+    minimum_norm: bool = False,
+    forces: Iterable[ForceElement] | None = None,
+    threads: int = 1,
+) -> Motors:
+    """Return what motors have to do along a motion: torque, speed, power, verdict.
+
+    Parameters
+    ----------
+    joints : degrees of freedom by name, `joint.suffix` where a joint has several; None for all
+        that are actuated
+    external, external_in, actuated, minimum_norm, forces, threads : see `joint_loads`. External
+        wrenches of N states are those of the motion's rows
+
+    Examples
+    --------
+    >>> robot.motors(motion)["elbow"].verdict                       # doctest: +SKIP
+    """
+    inputs = LoadInputs.of(
+        mechanism, motion, external, external_in, actuated, minimum_norm, forces, threads
+    )
+    counter = mechanism.motors_counter(inputs, joints)
+    counter.add(motion)
+    return counter.motors()
+
+
+def motors_counter(
+    mechanism: Mechanism, inputs: LoadInputs, joints: Iterable[str] | str | None = None
+) -> MotorsCounter:
+    """Return what counts the duties of motors along a motion in pieces; see `motors`."""
+    actuators = _completed(mechanism, inputs.forces, joints, inputs.actuated)
+    return MotorsCounter(mechanism.model, actuators, partial(_actuation, mechanism, inputs))
+
+
+def _actuation(mechanism: Mechanism, inputs: LoadInputs, motion: Motion, check: bool) -> Array:
+    """Return what the actuators do along a motion, (N, nv), less what their rotors need."""
+    external = inputs.external
+    tau = mechanism.inverse_dynamics(
+        motion.q,
+        motion.v,
+        motion.a,
+        None if external is None else external.along(motion.time, motion.q, motion.v),
+        threads=inputs.threads,
+        check=check,
+        actuated=inputs.actuated,
+        minimum_norm=inputs.minimum_norm,
+        forces=inputs.forces,
+        t=motion.time,
+    )
+    return without_rotors(mechanism.model, tau, motion.a)
+
+
+def without_rotors(model: Model, tau: Array, a: Array) -> Array:
+    """Return forces (N, nv) along velocities less what accelerates the rotors in M.
+
+    Motors count their rotors themselves (`actuators.motor_side`).
+    """
+    return tau if model.rotors is None else tau - model.rotors * a
