@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.quick_code import code_for
+from tests.slow import mark
 
 # On a server a change is judged, not the luck of the draw: the same examples every time.
 settings.register_profile("server", derandomize=True)
@@ -36,10 +37,16 @@ BYTECODE = "PYTHONPYCACHEPREFIX"
 
 def pytest_configure(config):
     """Keep bytecode for this run: hundreds of processes import the package, one compiles it."""
+    config.addinivalue_line("markers", "slow: in tests/slow.txt; the rest takes three minutes")
     if BYTECODE not in os.environ:  # workers have it from the process that starts them
         folder = os.environ[BYTECODE] = tempfile.mkdtemp(prefix="bytecode-")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the slow ones."""
+    mark(items)
 
 
 def pytest_collection_finish():
