@@ -131,7 +131,6 @@ def test_no_public_call_takes_options_that_it_does_not_name() -> None:
 def test_the_words_of_the_signatures_are_those_that_are_known() -> None:
     assert get_args(MethodName) == METHODS
     assert get_args(IntegratorName) == (
-        *INTEGRATORS,
-        *SCHEMES,
+        *dict.fromkeys((*INTEGRATORS, *SCHEMES)),
         *(f"scipy:{name}" for name in SCIPY),
     )

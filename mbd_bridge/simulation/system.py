@@ -62,6 +62,7 @@ from mbd_bridge.simulation.signals.signal import (
     TracedSignal,
 )
 from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, check_covers
+from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.step_result import fed_back
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes
@@ -412,11 +413,12 @@ class System:
         """Whether the stream is the same for all trajectories."""
         return all(self.parts[k].signal.number == 1 for k in self.layout.stream)
 
-    def knots(self, start: float, h: float) -> Knots:
+    def knots(self, start: float, h: float, scheme: Scheme = RK4) -> Knots:
         """Return where steps of h from `start` have to end, since tables of forces jump there."""
         parts: tuple[TorquePart | WrenchPart, ...] = (*self.torques, *self.wrenches)
         tables = [part.signal for part in parts if isinstance(part.signal, PolynomialSignal)]
-        return Knots.of(tables, start, h)
+        knots = Knots.of(tables, start, h)
+        return knots.jumps if scheme.remembers else knots
 
     @property
     def prescribed_velocities(self) -> tuple[int, ...]:

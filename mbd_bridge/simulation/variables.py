@@ -45,7 +45,7 @@ from mbd_bridge.simulation.outputs import CONVENTION, Outputs
 from mbd_bridge.simulation.results.force_elements import ENERGY, element_row
 from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
 from mbd_bridge.simulation.signals.signal import Constant
-from mbd_bridge.simulation.steps.compiled import NONE, Numbers, SchemeStep
+from mbd_bridge.simulation.steps.compiled import NONE, Numbers, SystemStep
 from mbd_bridge.simulation.steps.runge_kutta import residuals, slopes
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.steps.step_result import CARRIED
@@ -330,7 +330,7 @@ def residuals_function(system: System) -> Traceable:
 
 def memory_function(system: System, rows: tuple[int, ...], scheme: Scheme) -> Traceable:
     """Return memory(q, v, t, ...) -> the memory of a motion that begins at a state."""
-    step = SchemeStep(system, rows, scheme)
+    step = SystemStep(system, rows, scheme)
 
     def function(q: Array, v: Array, t: Array, *rest: Array) -> tuple[Array]:
         acts, z = _acting(system, rest)

@@ -10,7 +10,8 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.kernels.run.march import MOST_LANES, March
 from mbd_bridge.simulation.start import independent_rows
-from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, prepared_step
+from mbd_bridge.simulation.steps.compiled import Start, SystemStep
+from mbd_bridge.simulation.steps.schemes import RK4
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests.robots import own_urdfs
@@ -19,7 +20,7 @@ STEPS, TURNS = 2_000, 7
 """Steps of a measurement; measurements, of which the fastest counts."""
 
 SCHEMES: dict[str, Any] = {
-    "rk4": None,
+    "rk4": RK4,
     "explicit_newmark": mbd.ExplicitNewmark(),
     "newmark": mbd.Newmark(jacobian="fresh"),
     "newmark, 1 iteration": mbd.Newmark(iterations=1, jacobian="fresh"),
@@ -63,12 +64,8 @@ def _measured(system: mbd.System, q: np.ndarray, scheme: Any) -> tuple[int, floa
     rows = independent_rows(system.model, q)
     now, marches = Now(0.0, q, v), []
     for lanes in (1, MOST_LANES):
-        if scheme is None:
-            marches.append(prepared_step(system, rows, lanes))
-        else:
-            marches.append(SchemeStep(system, rows, scheme).march(lanes))
-    if scheme is not None:
-        now = Start(trajectory, SchemeStep(system, rows, scheme)).begun(now)
+        marches.append(SystemStep(system, rows, scheme).march(lanes))
+    now = Start(trajectory, SystemStep(system, rows, scheme)).begun(now)
     given = [q, v, now.fed_back, np.array([1e-4]), *trajectory.more(0.0, q, v)]
     alone, together = (_microseconds(march, given) for march in marches)
     return sum(marches[0].counts.values()), alone, together

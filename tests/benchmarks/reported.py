@@ -8,7 +8,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.kernels.run.march import March
-from mbd_bridge.simulation.steps.compiled import compiled_step
+from mbd_bridge.simulation.steps.compiled import SystemStep
 
 JOINTS = ["crank", "coupler_pin"]
 STEPS, TURNS, H = 100_000, 9, 1e-5
@@ -20,7 +20,7 @@ def steps() -> tuple[dict[str, March], list[np.ndarray]]:
     start = bar.assemble({"crank": 0.5}, fixed="crank")
     rows = mbd.Equations(bar, q=start.q).rows
     plain, loads = mbd.System(bar), mbd.System(bar, loads=JOINTS)
-    code = {"plain": compiled_step(plain, rows), "loads": compiled_step(loads, rows)}
+    code = {"plain": SystemStep(plain, rows).march(), "loads": SystemStep(loads, rows).march()}
     return code, [start.q, start.v, np.zeros(2), np.array([H])]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, one_step
+from mbd_bridge.simulation.steps.compiled import Start, SystemStep, one_step
 from mbd_bridge.simulation.steps.implicit import ImplicitStep
 from mbd_bridge.simulation.steps.memory import Begin
 from mbd_bridge.simulation.steps.step_result import Now
@@ -41,7 +41,7 @@ def oscillator(stiffness):
 
 def step_of(system, scheme, rows=(), velocity_rows=None):
     """One step from a state, and what begins a motion."""
-    trajectory, step = Trajectory(system), SchemeStep(system, rows, scheme, velocity_rows)
+    trajectory, step = Trajectory(system), SystemStep(system, rows, scheme, velocity_rows)
     return one_step(trajectory, step.march()), Start(trajectory, step), step
 
 

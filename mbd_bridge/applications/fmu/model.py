@@ -26,8 +26,8 @@ from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.guards.step_length import EACH
 from mbd_bridge.simulation.results.recorded import undetermined_loads
 from mbd_bridge.simulation.run.variable import MOST_HALVINGS
-from mbd_bridge.simulation.steps.compiled import SchemeStep
-from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.steps.compiled import SystemStep
+from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.source import StepGraph, inlined, step_graph
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.variables import (
@@ -143,14 +143,14 @@ class FmuModel:
     equations : of the system, at its start
     name, identifier : of the model, and in C
     step : s, fixed
-    scheme : of implicit steps; None: those of Runge-Kutta
+    scheme : of the steps
     """
 
     equations: Equations
     name: str
     identifier: str
     step: float
-    scheme: Scheme | None = None
+    scheme: Scheme = RK4
 
     @cached_property
     def system(self) -> System:
@@ -166,7 +166,7 @@ class FmuModel:
     @cached_property
     def step_graph(self) -> StepGraph:
         """The step."""
-        return step_graph(self.equations, self.scheme or "rk4")
+        return step_graph(self.equations, self.scheme)
 
     @cached_property
     def outputs_graph(self) -> Graph:
@@ -183,7 +183,7 @@ class FmuModel:
     def state_graphs(self) -> dict[str, Graph]:
         """The functions of a state by name; that of the memory where steps have one."""
         found = {"outputs": self.outputs_graph, "residuals": self.residuals_graph}
-        if self.scheme is not None:
+        if self.scheme.remembers:
             function = memory_function(self.system, self.equations.rows, self.scheme)
             found["memory"] = trace(function, inputs_of_state(self.system), calls=True)
         return found
@@ -280,7 +280,7 @@ class FmuModel:
             "STATES": states,
             "FIRST_OUTPUT": self.first("output"),
             "HIDDEN": len(self._hidden),
-            "WATCHED": 0 if self.scheme else self.system.nz,
+            "WATCHED": 0 if self.scheme.remembers else self.system.nz,
             "UNKNOWNS": unknowns,
             "ACCELERATION": acceleration,
             "FACTORS": factors,
@@ -351,8 +351,7 @@ class FmuModel:
     @cached_property
     def _knots(self) -> list[str]:
         """Times at which steps must end, since tables of forces jump or bend there."""
-        knots = self.equations.system.knots(0.0, self.step)
-        knots = knots if self.scheme is None else knots.jumps
+        knots = self.equations.system.knots(0.0, self.step, self.scheme)
         return [literal(float(t)) for t in knots.times]
 
     @cached_property
@@ -374,9 +373,7 @@ class FmuModel:
         """How many numbers a of the memory there are, where the accelerations q̈ begin, and how many
         numbers of Newton's matrix are at its end.
         """
-        if self.scheme is None:
-            return 0, 0, 0
-        memory = SchemeStep(self.system, self.equations.rows, self.scheme).memory
+        memory = SystemStep(self.system, self.equations.rows, self.scheme).memory
         return memory.unknowns, 0 if memory.one else memory.unknowns, memory.kept
 
     def _gather(self) -> str:

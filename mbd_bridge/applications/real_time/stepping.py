@@ -7,8 +7,6 @@ more is done in Python.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from mbd_bridge.base.lazy import cached_property
@@ -24,14 +22,13 @@ from mbd_bridge.simulation.signals.tables import Knots
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import (
     Continued,
-    SchemeStep,
     Start,
+    SystemStep,
     one_step,
-    prepared_step,
     step_in_parts,
 )
 from mbd_bridge.simulation.steps.coupled import CoupledStep
-from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.source import inlined
 from mbd_bridge.simulation.steps.step_result import CARRIED, Now, Step, carried
 from mbd_bridge.simulation.system import System
@@ -48,7 +45,7 @@ class Stepping:
     ----------
     start : (nq + nv + nz,) state
     h : s
-    scheme : of implicit steps; None: those of Runge-Kutta
+    scheme : of the steps
 
     Attributes
     ----------
@@ -57,20 +54,14 @@ class Stepping:
     outputs : function of the state now: a vector, in the order of `output_variables`
     """
 
-    def __init__(
-        self, system: System, start: Array, h: float, scheme: Scheme | None = None
-    ) -> None:
+    def __init__(self, system: System, start: Array, h: float, scheme: Scheme = RK4) -> None:
         self.system, self.h = system, h
         self._trajectory = Trajectory(system)
         self.model: Model = self._trajectory.model
         q, v, z = np.split(start, [self.model.nq, self.model.nq + self.model.nv])
         self.rows = independent_rows(self.model, q, self._trajectory.motions, v)
-        self._memory: Continued | None = None
-        if scheme is None:
-            self._march = prepared_step(system, self.rows)
-        else:
-            code = SchemeStep(system, self.rows, scheme)
-            self._march, self._memory = code.march(), Continued(Start(self._trajectory, code))
+        code = SystemStep(system, self.rows, scheme)
+        self._march, self._memory = code.march(), Continued(Start(self._trajectory, code))
         self._scheme = scheme
         self._stage = self._march.start()
         self.q, self.v, at = (self._view(name) for name in ("q", "v", "t"))
@@ -95,9 +86,8 @@ class Stepping:
         """Go back to the first state, at time t, s."""
         q, v, z = self._given
         more, now = self._trajectory.more(t, q, v), Now(t, q, v, z)
-        self._knots: Knots = self.system.knots(t, self.h)
-        if self._memory is not None:
-            self._knots = self._knots.jumps
+        self._knots: Knots = self.system.knots(t, self.h, self._scheme)
+        if self._scheme.remembers:
             now = self._memory.at(now, self.held, jumps=True)
             self._memory.reached(now)
         self._march.put(self._stage, q, v, now.fed_back, np.array([self.h]), *more)
@@ -109,7 +99,7 @@ class Stepping:
         _ = self._outputs, self._once
         if self.limits is not None:
             _ = self._given_forces
-        if self.model.has_loops and self._memory is None:
+        if self.model.has_loops and not self._scheme.remembers:
             self._careful.prepare()
 
     def advance(self) -> None:
@@ -132,15 +122,15 @@ class Stepping:
             self._inputs[:] = values
         elif self._inputs is not None:
             self._inputs[:] = self.held
-        if self._memory is not None:
-            self._remember(self._memory, t)
+        if self._scheme.remembers:
+            self._remember(t)
         elif self._states.due:
             now = self._now(self.z)
             with self._trajectory.holding(now, self._inputs):
                 self._states.look(self._once, now, h)
         inside = self._knots.within(t, t + h)
         if inside:
-            renew = None if self._memory is None else partial(self._renew, self._memory.start)
+            renew = self._renew if self._scheme.remembers else None
             parts = self._march, self._stage, t, inside, h
             taken = bool(step_in_parts(*parts, self._numbers, renew).all())
         else:
@@ -148,31 +138,31 @@ class Stepping:
             taken = bool(
                 self._march.advance_into(self._stage, 1, 2, self._nowhere, STEP_RISK, stream)
             )
-        if self._memory is None:
+        if not self._scheme.remembers:
             if not taken:
                 self._with_care(t)
             return
         if not taken:
-            self._halve(self._memory, t, inside)
+            self._halve(t, inside)
         self._memory.reached(self._now(self._carried))
 
-    def _remember(self, memory: Continued, t: float) -> None:
+    def _remember(self, t: float) -> None:
         """Renew the memory of the steps where forces have jumped."""
         now = self._now(self.z)
         with self._trajectory.holding(now, self._inputs):
-            self._carried[:] = memory.at(now, self.held, self._knots.at(t, self.h)).carried
+            self._carried[:] = self._memory.at(now, self.held, self._knots.at(t, self.h)).carried
 
-    def _renew(self, start: Start) -> None:
+    def _renew(self) -> None:
         """Begin anew in the middle of a step, where forces have jumped."""
         now = self._now(self.z)
         with self._trajectory.holding(now, self._inputs):
-            self._carried[:] = start.begun(now).carried
+            self._carried[:] = self._memory.start.begun(now).carried
 
-    def _halve(self, memory: Continued, t: float, knots: list[float]) -> None:
+    def _halve(self, t: float, knots: list[float]) -> None:
         """Take a step in parts."""
         now = self._now(self._carried)
         with self._trajectory.holding(now, self._inputs):
-            halves = Halves(self.model, self._once, memory.start)
+            halves = Halves(self.model, self._once, self._memory.start)
             end, work = halves.over(now, self.h, (*knots, t + self.h))
         self._work[0] += work
         self.q[:], self.v[:], self._carried[:], self.t[0] = end.q, end.v, end.carried, t + self.h

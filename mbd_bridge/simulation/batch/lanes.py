@@ -22,7 +22,7 @@ from mbd_bridge.kernels.run.march import Addresses, March
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, Pace
-from mbd_bridge.simulation.steps.compiled import SchemeStep, one_step, step_in_parts
+from mbd_bridge.simulation.steps.compiled import SystemStep, one_step, step_in_parts
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import System
@@ -33,8 +33,9 @@ from mbd_bridge.solve.tolerances import STEP_ERROR, STEP_RISK
 class BatchMemory:
     """The memories of many trajectories of a system."""
 
-    def __init__(self, step: SchemeStep) -> None:
-        self._step, self._kernel = step, step.start_kernel()
+    def __init__(self, step: SystemStep) -> None:
+        self._step, self.scheme = step, step.scheme
+        self._kernel = step.start_kernel() if self.scheme.remembers else None
 
     def begun(self, q: Array, v: Array, t: Array, own: Array) -> Array:
         """Return t (L, ...) with the memories of motions that begin at states.
@@ -44,6 +45,8 @@ class BatchMemory:
         q, v, t : (L, nq), (L, nv), (L, size) states; a memory in t does not matter
         own : (L,) the numbers of the trajectories
         """
+        if self._kernel is None:
+            return t
         system, behind = self._step.system, CARRIED + self._step.system.nz
         time = np.concatenate([t[:, :1], t[:, CARRIED:behind]], axis=1)
         now = instants(system, t[:1, 0], own)[0]
@@ -263,20 +266,18 @@ class Lanes:
         march: March,
         members: Array,
         threads: int,
-        road: Callable[[], LonePassage] | None = None,
-        memory: BatchMemory | None = None,
+        road: Callable[[], LonePassage] | None,
+        memory: BatchMemory,
     ) -> None:
         """Advance trajectories, shared by threads in whole groups.
 
         Parameters
         ----------
         road : on which one goes by itself past a singular position; None: it stops there
-        memory : of steps that have one
+        memory : of the steps
         """
         lanes = self._lanes = march.lanes
-        self._knots = self.system.knots(self.clock.start, self.clock.h)
-        if memory is not None:
-            self._knots = self._knots.jumps
+        self._knots = self.system.knots(self.clock.start, self.clock.h, memory.scheme)
         self._fed_back = list(march.inputs.values())[: march.state]
         self._road, self._memory = road, memory
         if self.system.outputs is not None and not self.reported:
@@ -360,7 +361,7 @@ class Lanes:
                 wanted, every = self._call(taken, min(until, taken + free), pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
                 t = float(times[taken - first])
-                if self._memory is not None and self._knots.at(t, clock.h):
+                if self._memory.scheme.remembers and self._knots.at(t, clock.h):
                     self._memory.renew(march, stage, own)
                 if inside:
                     every = self._over(march, stage, t, inside, taken, own)
@@ -447,7 +448,7 @@ class Lanes:
             for array, state in zip(self._states, march.state_of(stage), strict=False):
                 array[own, taken // clock.every] = state[..., : array.shape[-1]]
         memory, renew = self._memory, None
-        if memory is not None:
+        if memory.scheme.remembers:
             renew = partial(memory.renew, march, stage, own)
         took = step_in_parts(march, stage, t, knots, clock.h, numbers, renew)
         stage[-march.lanes :] = took

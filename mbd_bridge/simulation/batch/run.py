@@ -24,7 +24,7 @@ from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.run.layout import new_arrays
-from mbd_bridge.kernels.run.march import MOST_LANES, March
+from mbd_bridge.kernels.run.march import MOST_LANES
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array
@@ -55,7 +55,7 @@ from mbd_bridge.simulation.start import (
     sorted_starts,
     start_states,
 )
-from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, prepared_step
+from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import (
     CompiledIntegrator,
     ImplicitScheme,
@@ -81,13 +81,6 @@ class Starts(NamedTuple):
     sets: Sequence[tuple[tuple[int, ...], Array]]
 
 
-def batch_march(system: System, scheme: Scheme | None, rows: tuple[int, ...]) -> March:
-    """Return the machine code of steps in lanes."""
-    if scheme is None:
-        return prepared_step(system, rows, MOST_LANES)
-    return SchemeStep(system, rows, scheme).march(MOST_LANES)
-
-
 class LookBack:
     """Looks at motions that came from lanes.
 
@@ -99,7 +92,7 @@ class LookBack:
     def __init__(
         self,
         system: System,
-        scheme: Scheme | None,
+        scheme: Scheme,
         h: float,
         motion: tuple[Array, Array, Array, Array],
         starts: Starts,
@@ -137,7 +130,7 @@ class LookBack:
             return np.zeros(len(own), dtype=bool)
         memory = carried(self.lanes.ends[own])[:, self.system.nz :]
         scale = self.system.model.velocity_scale
-        change = self.h * SchemeStep(self.system, (), self.scheme).memory.a(memory)[:, : len(scale)]
+        change = self.h * SystemStep(self.system, (), self.scheme).memory.a(memory)[:, : len(scale)]
         return may_ring(self.vs[own] / scale, change / scale)
 
     def opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
@@ -148,18 +141,15 @@ class LookBack:
         system, constraints = self.system, self.constraints
         if constraints is None or not len(k):
             return False
-        march, trajectory = batch_march(system, self.scheme, rows), Trajectory(system, int(k[0]))
-        begin = None
-        if self.scheme is not None:
-            begin = Start(trajectory, SchemeStep(system, rows, self.scheme))
+        step, trajectory = SystemStep(system, rows, self.scheme), Trajectory(system, int(k[0]))
+        march, begin = step.march(MOST_LANES), Start(trajectory, step)
 
         def values(q: Array, v: Array) -> tuple[Array, ...]:
             return constraints(q, v, np.repeat(k, len(q)))
 
         for record in spread(len(self.time), looks):
             t, q, v = float(self.time[record]), self.qs[k[0], record], self.vs[k[0], record]
-            now = Now(t, q, v, self.zs[k[0], record])
-            now = now if begin is None else begin.begun(now)
+            now = begin.begun(Now(t, q, v, self.zs[k[0], record]))
             stage = march.start()
             given = q, v, now.fed_back, np.array([self.h])
             march.put(stage, *given, *trajectory.more(t, q, v))
@@ -305,7 +295,7 @@ class _Batch:
     def __init__(
         self,
         system: System,
-        scheme: Scheme | None,
+        scheme: Scheme,
         clock: Clock,
         q: Array,
         v: Array,
@@ -320,7 +310,7 @@ class _Batch:
         q[turned] = unit_quaternions(model, q[turned])
         Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
         shape = self.number, len(self.time)
-        sizes = system.fed_back if scheme is None else SchemeStep(system, (), scheme).fed_back
+        sizes = SystemStep(system, (), scheme).fed_back
         recorded = model.nq, model.nv, *([CARRIED + system.nz] if system.nz else [])
         self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in recorded])
         self.ts = ts[0] if ts else None
@@ -362,19 +352,18 @@ class _Batch:
             going = members[self.kind[members] == GOOD]
             if not len(going) or not moves_inertia(system, self.q0, int(going[0])):
                 continue
+            step = SystemStep(system, rows, self.scheme)
             try:
-                march = batch_march(system, self.scheme, rows)
+                march = step.march(MOST_LANES)
             except SolveError:  # masses vanish: each one alone says which
                 continue
             if self.look_back.opens(rows, going[:1], 1):
                 continue
-            if self.scheme is None:
-                self.lanes.run(march, going, threads, partial(_road, system, rows))
-                continue
-            memory = BatchMemory(SchemeStep(system, rows, self.scheme))
+            memory = BatchMemory(step)
             states = self.q0[going], self.v0[going], self.t0[going]
             self.t0[going] = memory.begun(*states, going)
-            self.lanes.run(march, going, threads, None, memory)
+            road = None if self.scheme.remembers else partial(_road, system, rows)
+            self.lanes.run(march, going, threads, road, memory)
 
     def run_alone(self, duration: float, step: float) -> None:
         """Run what did not start in a lane, or stopped there, as `simulate` does it."""
@@ -430,4 +419,4 @@ def _road(system: System, rows: tuple[int, ...]) -> LonePassage:
     model, variants = system.model, system.parameters
     key = "energy", "" if variants is None else variants.identity
     energy = system.prepared.get(key, lambda: energy_kernel(model, variants))
-    return LonePassage(system, prepared_step(system, rows), energy)
+    return LonePassage(system, SystemStep(system, rows).march(), energy)

@@ -38,7 +38,7 @@ from mbd_bridge.simulation.acts import Forces, system_kernel
 from mbd_bridge.simulation.guards.loops import spread
 from mbd_bridge.simulation.guards.messages import step_too_long
 from mbd_bridge.simulation.run.problem import Records
-from mbd_bridge.simulation.steps.schemes import ImplicitScheme, Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
@@ -141,11 +141,11 @@ class BalanceTerms(NamedTuple):
     allowed: float
 
     @staticmethod
-    def of(system: System, scheme: Scheme | None) -> BalanceTerms:
-        """Return the terms for steps of a scheme; None: of Runge-Kutta."""
+    def of(system: System, scheme: Scheme) -> BalanceTerms:
+        """Return the terms for steps of a scheme."""
         if isinstance(scheme, ImplicitScheme) and system.passive:
             return BalanceTerms(True, True, GAINED_ENERGY)
-        return BalanceTerms(False, scheme is not None and scheme.damps, LOST_ENERGY)
+        return BalanceTerms(False, scheme.damps, LOST_ENERGY)
 
     def imbalance(self, total: Array) -> Array:
         """Return what motions with energies less work (..., K) got from nowhere, J."""
@@ -167,7 +167,7 @@ class BalanceTerms(NamedTuple):
 
 
 def unbalanced(
-    trajectory: Trajectory, found: Records, h: float, scheme: Scheme | None = None
+    trajectory: Trajectory, found: Records, h: float, scheme: Scheme = RK4
 ) -> tuple[float, tuple[int, str] | None]:
     """Return the largest relative imbalance, and the record from which on it is too large.
 
@@ -204,7 +204,7 @@ def unbalanced(
 
 def keep_energy(
     system: System,
-    scheme: Scheme | None,
+    scheme: Scheme,
     energy: Energy,
     records: tuple[Array, Array, Array, Array],
     work: Array,
@@ -306,13 +306,11 @@ class Account:
     Parameters
     ----------
     trajectory : whose motion it is
-    scheme : of the steps; None: of Runge-Kutta
+    scheme : of the steps
     open_by : how far its loops may be open, relative to its size
     """
 
-    def __init__(
-        self, trajectory: Trajectory, scheme: Scheme | None = None, open_by: float = 0.0
-    ) -> None:
+    def __init__(self, trajectory: Trajectory, scheme: Scheme = RK4, open_by: float = 0.0) -> None:
         self._trajectory, self._terms = trajectory, BalanceTerms.of(trajectory.system, scheme)
         self._bodies, self._nothing = energy_kernel(trajectory.model), no_motion(trajectory.model)
         self._lifted = SLANTED * open_by * lift(trajectory.model)

@@ -8,7 +8,6 @@ by the Python reference with singular values, whose rank may change from step to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +26,14 @@ from mbd_bridge.simulation.run.problem import Pace, Problem, Records
 from mbd_bridge.simulation.run.variable import Halves
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import (
-    SchemeStep,
     Start,
+    SystemStep,
     one_step,
     passage_of,
-    prepared_step,
     step_in_parts,
 )
 from mbd_bridge.simulation.steps.passage import Passage
-from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, Step, carried
 from mbd_bridge.solve.tolerances import (
     STEP_RISK,
@@ -54,17 +52,13 @@ def run_compiled(
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
     lookout: Lookout | None = None,
-    scheme: Scheme | None = None,
+    scheme: Scheme = RK4,
 ) -> Records:
-    """Return the motion in compiled steps: of Runge-Kutta, or of another scheme."""
+    """Return the motion in compiled steps."""
     rows = independent_rows(problem.model, problem.q, problem.motions, problem.v, problem.loops)
-    system, begin = problem.trajectory.system, None
-    if scheme is None:
-        march = prepared_step(system, rows)
-    else:
-        step = SchemeStep(system, rows, scheme)
-        march, begin = step.march(), Start(problem.trajectory, step)
-    run = _Run(problem, march, rows, begin, "rk4" if scheme is None else repr(scheme))
+    step = SystemStep(problem.trajectory.system, rows, scheme)
+    march = step.march()
+    run = _Run(problem, march, rows, Start(problem.trajectory, step), repr(scheme))
     if checkpoint is not None:
         run.resume(checkpoint)
     status = "finished"
@@ -113,12 +107,12 @@ class _Run:
         problem: Problem,
         march: March,
         rows: tuple[int, ...],
-        begin: Start | None,
+        begin: Start,
         name: str,
     ) -> None:
         self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
         self._begin, self._name = begin, name
-        start = self._begun(Now(problem.start, problem.q, problem.v, problem.z))
+        start = self._begin.begun(Now(problem.start, problem.q, problem.v, problem.z))
         self.stage = march.start()
         self._put(problem.q, problem.v, start.fed_back)
         self.done = self.detours = self._formed = 0
@@ -137,16 +131,12 @@ class _Run:
     @cached_property
     def check(self) -> StepCheck:
         """The look back at the steps."""
-        begun, implicit = self._begun, self._begin is not None and self._begin.implicit
-        return StepCheck(self.problem, self.march, self._rows, begun, implicit)
+        begin = self._begin
+        return StepCheck(self.problem, self.march, self._rows, begin.begun, begin.implicit)
 
     @cached_property
     def _passage(self) -> Passage:
         return passage_of(self.problem, self._rows, self.march)
-
-    def _begun(self, now: Now) -> Now:
-        """Return a state from which a motion begins, with the memory of its scheme."""
-        return now if self._begin is None else self._begin.begun(now)
 
     def _put(self, q: Array, v: Array, t: Array) -> None:
         more = self.problem.trajectory.more(float(t[0]), q, v)
@@ -161,8 +151,8 @@ class _Run:
         """Take steps; where one is not trusted, as many as lead past that place."""
         every = self.problem.every
         t = self.now()[0]
-        if self._begin is not None and self.problem.knots.at(t, self.h):
-            self._renew(self._begin)
+        if self._begin.remembers and self.problem.knots.at(t, self.h):
+            self._renew()
         wanted, inside = min(wanted, self.problem.knots.steps_before(t, self.h)), []
         if not wanted:
             wanted, inside = 1, self.problem.knots.within(t, t + self.h)
@@ -223,7 +213,7 @@ class _Run:
 
         if self._reported and self.done % self.problem.every == 0:
             self.record()
-        renew = None if self._begin is None else partial(self._renew, self._begin)
+        renew = self._renew if self._begin.remembers else None
         if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers, renew).all():
             self._pass(knots)
             return
@@ -233,24 +223,24 @@ class _Run:
         if self.done % self.problem.every == 0:
             self.record()
 
-    def _renew(self, begin: Start) -> None:
+    def _renew(self) -> None:
         """Go on where forces have jumped."""
         work, before = self.march.state_of(self.stage)[2][WORK], self.now()
-        self._formed += begin.jacobians(before) or 0
-        now = begin.begun(before)
+        self._formed += self._begin.jacobians(before) or 0
+        now = self._begin.begun(before)
         at = now.fed_back
         at[WORK] = work
         self._put(now.q, now.v, at)
 
     def jacobians(self) -> dict[str, int]:
         """Return how many Newton matrices steps have formed where these are kept, as a fact."""
-        formed = None if self._begin is None else self._begin.jacobians(self.now())
+        formed = self._begin.jacobians(self.now())
         return {} if formed is None else {"jacobians": self._formed + formed}
 
-    def _halve(self, begin: Start, knots: Sequence[float]) -> None:
+    def _halve(self, knots: Sequence[float]) -> None:
         """Take a step in parts."""
         now, work = self.now(), self.march.state_of(self.stage)[2][WORK]
-        halves = Halves(self.problem.model, self._once, begin)
+        halves = Halves(self.problem.model, self._once, self._begin)
         with self.problem.trajectory.holding(now):
             end, done = halves.over(now, self.h, (*knots, now.t + self.h))
         at = end.fed_back
@@ -259,10 +249,10 @@ class _Run:
 
     def _pass(self, knots: Sequence[float] = ()) -> None:
         """Go on past a singular position; energy that is kept there is checked by the passage."""
-        if self._begin is not None:
+        if self._begin.remembers:
             if self._reported and self.done % self.problem.every == 0:
                 self.record()
-            self._halve(self._begin, knots)
+            self._halve(knots)
             self.detours += 1
             self.done += 1
             if self.done % self.problem.every == 0:
@@ -391,6 +381,6 @@ class _Run:
         half = p.start + 0.5 * p.steps * p.h
         found = [np.array([p.start, p.h, p.steps, p.every], dtype=np.float64), p.q, p.v]
         for t in (p.start, half):
-            one = self._once(self._begun(Now(t, p.q, p.v, p.z)), p.h)
+            one = self._once(self._begin.begun(Now(t, p.q, p.v, p.z)), p.h)
             found += [one.q, one.v, one.carried]
         return np.concatenate(found)

@@ -62,7 +62,7 @@ from mbd_bridge.simulation.signals.parts import External, Torque
 from mbd_bridge.simulation.signals.prescribed import Prescribed
 from mbd_bridge.simulation.signals.signal import StateFunction
 from mbd_bridge.simulation.start import check_inertia, dof, start_state
-from mbd_bridge.simulation.steps.schemes import SCHEMES, ImplicitScheme, Scheme, scheme_name
+from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, ImplicitScheme, Scheme, scheme_name
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
@@ -80,13 +80,12 @@ def run_options(
 ) -> RunOptions:
     """Return the options of a run, or say what does not go together."""
     one_of("method", method, METHODS, StateError)
-    scheme: Scheme | None
     if isinstance(integrator, Scheme):
         name, scheme = scheme_name(integrator), integrator
     else:
-        known = (*INTEGRATORS, *SCHEMES, *(f"scipy:{one}" for one in SCIPY))
+        known = dict.fromkeys((*INTEGRATORS, *SCHEMES, *(f"scipy:{one}" for one in SCIPY)))
         name = one_of("integrator", integrator, known, StateError)
-        scheme = SCHEMES.get(name)
+        scheme = SCHEMES.get(name, RK4)
     corrected, history = check_correction(correction), flag("history", history)
     tolerance = real_number("tolerance", tolerance, "a positive number", positive=True)
     options = RunOptions(method, name, tolerance, evaluations, corrected, history, scheme)
@@ -291,8 +290,7 @@ class _Single:
                 f"move. Remove one, or let one forbid less"
             )
         h = duration / steps
-        knots = trajectory.system.knots(start, h)
-        knots = knots if options.scheme is None else knots.jumps
+        knots = trajectory.system.knots(start, h, options.scheme)
         problem = Problem(trajectory, q0, v0, z, start, h, steps, self.every, loops, knots)
         found = _run(problem, options, self.progress, self.checkpoint, lookout)
         method = {"method": options.method, "integrator": options.integrator}
@@ -322,7 +320,7 @@ def simulate_one(
     start: float,
     step: float,
     every: int,
-    scheme: Scheme | None = None,
+    scheme: Scheme = RK4,
 ) -> Simulation:
     """Return the motion of one trajectory in compiled steps, whatever its status.
 
@@ -330,9 +328,7 @@ def simulate_one(
     ----------
     state : q, v, z at the start
     """
-    options = PLAIN
-    if scheme is not None:
-        options = PLAIN._replace(integrator=scheme_name(scheme), scheme=scheme)
+    options = PLAIN._replace(integrator=scheme_name(scheme), scheme=scheme)
     return _Single(trajectory, step, every, options).part(duration, *state, start)
 
 
@@ -344,7 +340,7 @@ def _checkpoint(
 ) -> Checkpoint | None:
     """Return where the run is kept every so many steps, None for nowhere."""
     if steps is None:
-        steps = CHECKPOINT if options[:2] == PLAIN[:2] else CHECKPOINT_BY_HAND
+        steps = CHECKPOINT if options.compiled and options.scheme == RK4 else CHECKPOINT_BY_HAND
     apart = whole_number("checkpoint_every", steps)
     if path is None:
         return None
@@ -365,10 +361,8 @@ def _run(
     with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if options.scheme is not None:
-                found = _by_scheme(problem, options.scheme, progress, checkpoint, lookout)
-            elif options[:2] == ("projection", "rk4") and not options.history:
-                found = run_compiled(problem, progress, checkpoint, lookout)
+            if options.compiled:
+                found = _compiled(problem, options.scheme, progress, checkpoint, lookout)
             else:
                 found = run_in_python(problem, options, progress, checkpoint, lookout)
         except (SolveError, FunctionError) as met:
@@ -388,14 +382,14 @@ def _run(
     return found.until(last, why, problem)
 
 
-def _by_scheme(
+def _compiled(
     problem: Problem,
     scheme: Scheme,
     progress: Callable[[int], None] | None,
     checkpoint: Checkpoint | None,
     lookout: Lookout | None,
 ) -> Records:
-    """Run a problem by an implicit scheme, or by explicit Newmark."""
+    """Run a problem in compiled steps."""
     if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
         if checkpoint is not None:
             raise StateError("checkpoint= goes with steps of fixed length, without tolerance=")

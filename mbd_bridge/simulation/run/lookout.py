@@ -28,7 +28,7 @@ from mbd_bridge.simulation.run.events import (
     value_of,
 )
 from mbd_bridge.simulation.signals.tables import Knots, length_to
-from mbd_bridge.simulation.steps.compiled import one_step, prepared_step
+from mbd_bridge.simulation.steps.compiled import SystemStep, one_step
 from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
 from mbd_bridge.solve.tolerances import STEP_RISK
 
@@ -282,7 +282,7 @@ class Finer:
         run = self.run
         if "rows" not in run.facts or run.facts.get("integrator") != "rk4":
             return None
-        return one_step(run.trajectory, prepared_step(run.system, run.facts["rows"]))
+        return one_step(run.trajectory, SystemStep(run.system, run.facts["rows"]).march())
 
     @cached_property
     def _knots(self) -> Knots:

@@ -14,7 +14,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
-from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, Scheme
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
 
@@ -131,7 +131,12 @@ class RunOptions(NamedTuple):
     evaluations: int
     correction: Correction = "state"
     history: bool = False
-    scheme: Scheme | None = None
+    scheme: Scheme = RK4
+
+    @property
+    def compiled(self) -> bool:
+        """Whether steps are compiled: those of the `scheme`."""
+        return self.method == "projection" and self.integrator in SCHEMES and not self.history
 
 
 class Records(NamedTuple):

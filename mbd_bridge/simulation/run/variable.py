@@ -22,7 +22,7 @@ from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulation.run.problem import Problem, Records
 from mbd_bridge.simulation.start import independent_rows
-from mbd_bridge.simulation.steps.compiled import SchemeStep, Start
+from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
 from mbd_bridge.simulation.steps.step_result import WORK, Now, Step, StepResult, carried, taken
 from mbd_bridge.solve.tolerances import STEP_RISK
@@ -182,7 +182,7 @@ class _Variable:
         self._rows = independent_rows(
             problem.model, problem.q, problem.motions, problem.v, problem.loops
         )
-        step = SchemeStep(system, self._rows, scheme)
+        step = SystemStep(system, self._rows, scheme)
         self._march, self._memory = step.march(), step.memory
         self._once, self._start = OneStep(self._march), Start(trajectory, step)
         begin = Now(problem.start, problem.q, problem.v, problem.z)

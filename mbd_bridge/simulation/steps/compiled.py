@@ -45,7 +45,7 @@ from mbd_bridge.simulation.steps.runge_kutta import (
     slopes,
     staged_step,
 )
-from mbd_bridge.simulation.steps.schemes import ImplicitScheme, Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
 from mbd_bridge.simulation.steps.step_result import (
     CARRIED,
     WORK,
@@ -63,6 +63,12 @@ from mbd_bridge.solve.tolerances import STEP_RISK, STRAYED_RISK, UNCLOSED_RISK
 
 NONE = np.zeros(0)
 
+NO_MEMORY = Memory(0, True, 0, 0)
+"""Of steps that begin with the state alone."""
+
+Outputs = tuple[Array, ...]
+"""q, v, t, a, risks, what the system's outputs tell, risk."""
+
 
 class Numbers(NamedTuple):
     """Parameters of a mechanism and what is given from outside at one time of a step."""
@@ -75,66 +81,6 @@ class Numbers(NamedTuple):
         """Return what acts at that time."""
         own = system.forces_with(self.p)
         return Acting.at(system, system.model_with(self.p), self.held, self.instant, own)
-
-
-def traceable_step(system: System, rows: tuple[int, ...]) -> tuple[Traceable, dict[str, int]]:
-    """Return one Runge-Kutta step with projection, of floats or symbols, and its inputs' sizes.
-
-    step(q, v, t, h, ...) -> q, v, t, a, risks, what the system's outputs tell, risk. t holds the
-    time, the work that has been done, and states of force elements (see
-    `step_result`); the further inputs are those of `System.more`.
-    """
-    more, asked = list(system.more), system.outputs
-
-    def slope_at(
-        numbers: Numbers, q: Array, v: Array, t: Any, z: Array
-    ) -> tuple[Array, Closed, Any, Array]:
-        acting = numbers.acting(system)
-        return slopes(acting.model, rows, *acting.stage())(q, v, t, z)
-
-    def correct_at(
-        numbers: Numbers, q: Array, v: Array, t: Any, near: Closed
-    ) -> tuple[Array, Array, Any, Any]:
-        acting = numbers.acting(system)
-        return corrections(acting.model, rows, acting.stage().motions)(q, v, t, near)
-
-    def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
-        own = dict(zip(more, rest, strict=True))
-        p, held, stream = (own.get(name, NONE) for name in ("p", "held", "stream"))
-        at = [Numbers(p, held, instant_in_step(system, stream, k)) for k in range(3)]
-        first, slope = at[0].acting(system), shared(slope_at)
-        start, middle, end = (partial(slope, numbers) for numbers in at)
-        correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
-        report = None if asked is None else partial(asked.values, first, rows)
-        return staged_step(first.model, (start, middle, end), correct, report)(q, v, t, h)
-
-    return step, system.fed_back | {"h": 1} | system.more
-
-
-def compiled_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
-    """Return the machine code of one Runge-Kutta step with projection."""
-    step, inputs = traceable_step(system, rows)
-    identity = system.step_identity
-    if identity is not None:
-        identity = f"{digest(system.model)} rk4 {lanes} {rows} {identity}"
-    streamed = "stream" in inputs
-    return compile_march(
-        step,
-        inputs,
-        len(system.fed_back),
-        name="rk4",
-        identity=identity,
-        lanes=lanes,
-        streamed=streamed,
-    )
-
-
-def prepared_step(system: System, rows: tuple[int, ...], lanes: int = 1) -> March:
-    """Return such machine code, kept with the mechanism where it has an address without tracing."""
-    if system.step_identity is None:
-        return compiled_step(system, rows, lanes)
-    key = f"rk4 {lanes} {rows} {system.step_identity}"
-    return system.prepared.get(key, lambda: compiled_step(system, rows, lanes))
 
 
 def passage_of(
@@ -151,7 +97,7 @@ def passage_of(
     traced = True
     try:
         step = one_step(
-            trajectory, prepared_step(trajectory.system, rows) if march is None else march
+            trajectory, SystemStep(trajectory.system, rows).march() if march is None else march
         )
     except TracingError:  # the same step, state by state
         plain, traced = runge_kutta_step(model, rows, *trajectory.stage), False
@@ -267,8 +213,8 @@ class ExplicitNewmarkStep:
         return self.memory.packed(a, a, np.zeros(0), last)
 
 
-class SchemeStep:
-    """The steps of a scheme for a system.
+class SystemStep:
+    """The steps of a system by a scheme.
 
     Parameters
     ----------
@@ -280,19 +226,19 @@ class SchemeStep:
         self,
         system: System,
         rows: tuple[int, ...],
-        scheme: Scheme,
+        scheme: Scheme = RK4,
         velocity_rows: tuple[int, ...] | None = None,
     ) -> None:
         self.system, self.rows, self.scheme = system, rows, scheme
         if velocity_rows is None:
             velocity_rows = tuple(row for row in rows if system.model.velocity_rows[row])
         self._name = f"{scheme} {velocity_rows}"
-        self._one: ImplicitStep | ExplicitNewmarkStep
+        self._remembering: ImplicitStep | ExplicitNewmarkStep | None = None
         if isinstance(scheme, ImplicitScheme):
-            self._one = ImplicitStep(system, rows, scheme, velocity_rows)
-        else:
-            self._one = ExplicitNewmarkStep(system, rows)
-        self.memory = self._one.memory
+            self._remembering = ImplicitStep(system, rows, scheme, velocity_rows)
+        elif scheme.remembers:
+            self._remembering = ExplicitNewmarkStep(system, rows)
+        self.memory = NO_MEMORY if self._remembering is None else self._remembering.memory
 
     @property
     def fed_back(self) -> dict[str, int]:
@@ -300,33 +246,74 @@ class SchemeStep:
         return fed_back(self.system.model, self.system.nz, self.memory.size)
 
     def traceable(self) -> tuple[Traceable, dict[str, int]]:
-        """Return the step, of floats or symbols, and the sizes of its inputs."""
-        system, one = self.system, self._one
-        more, nz, asked = list(system.more), system.nz, system.outputs
+        """Return the step, of floats or symbols, and the sizes of its inputs.
 
-        def step(q: Array, v: Array, t: Array, h: Array, *rest: Array) -> tuple[Array, ...]:
-            own = dict(zip(more, rest, strict=True))
-            p, held, stream = (own.get(name, NONE) for name in ("p", "held", "stream"))
-            z, memory, last = carried(t)[:nz], carried(t)[nz:], zeros(1, t, h)
-            last[0] = t[0] + h[0]
-            instant = instant_in_step(system, stream, 2)
-            found = one(Begin(q, v, z, memory, last, h, p, held, instant))
-            q_end, v_end, z_end, memory_end, work, risks = found
-            end, risk = zeros(len(t), t, h), zeros(1, t, h)
-            end[0], end[WORK] = last[0], t[WORK] + work
-            end[CARRIED:] = np.concatenate([z_end, memory_end])
-            strayed = STRAYED_RISK * (risks[0] * risks[0] * risks[0]) * risks[2]
-            risk[0] = risks[0] + risks[1] + strayed
-            a = self.memory.acceleration(memory)[: system.model.nv]
-            reported: tuple[Array, ...] = ()
-            if asked is not None:
-                first = Numbers(p, held, instant_in_step(system, stream, 0)).acting(system)
-                there = slopes(first.model, self.rows, *first.stage())(q, v, t[0], z)[1]
-                plain = t[: CARRIED + nz]
-                reported = asked.values(first, self.rows, q, v, plain, there)
-            return q_end, v_end, end, a, risks, *reported, risk
+        t holds the time, the work that has been done, states of force elements and the memory (see
+        `step_result`); the further inputs are those of `System.more`.
+        """
+        sizes = self.fed_back | {"h": 1} | self.system.more
+        if self._remembering is None:
+            return self._runge_kutta, sizes
+        return partial(self._with_memory, self._remembering), sizes
 
-        return step, self.fed_back | {"h": 1} | system.more
+    def _inputs(self, rest: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+        """Return p, held and stream."""
+        given = dict(zip(self.system.more, rest, strict=True))
+        p, held, stream = (given.get(name, NONE) for name in ("p", "held", "stream"))
+        return p, held, stream
+
+    def _runge_kutta(self, q: Array, v: Array, t: Array, h: Array, *rest: Array) -> Outputs:
+        system, rows, asked = self.system, self.rows, self.system.outputs
+        p, held, stream = self._inputs(rest)
+
+        def slope_at(
+            numbers: Numbers, q: Array, v: Array, t: Any, z: Array
+        ) -> tuple[Array, Closed, Any, Array]:
+            acting = numbers.acting(system)
+            return slopes(acting.model, rows, *acting.stage())(q, v, t, z)
+
+        def correct_at(
+            numbers: Numbers, q: Array, v: Array, t: Any, near: Closed
+        ) -> tuple[Array, Array, Any, Any]:
+            acting = numbers.acting(system)
+            return corrections(acting.model, rows, acting.stage().motions)(q, v, t, near)
+
+        at = [Numbers(p, held, instant_in_step(system, stream, k)) for k in range(3)]
+        first, slope = at[0].acting(system), shared(slope_at)
+        start, middle, end = (partial(slope, numbers) for numbers in at)
+        correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
+        report = None if asked is None else partial(asked.values, first, rows)
+        return staged_step(first.model, (start, middle, end), correct, report)(q, v, t, h)
+
+    def _with_memory(
+        self,
+        step: ImplicitStep | ExplicitNewmarkStep,
+        q: Array,
+        v: Array,
+        t: Array,
+        h: Array,
+        *rest: Array,
+    ) -> Outputs:
+        system, nz, asked = self.system, self.system.nz, self.system.outputs
+        p, held, stream = self._inputs(rest)
+        z, memory, last = carried(t)[:nz], carried(t)[nz:], zeros(1, t, h)
+        last[0] = t[0] + h[0]
+        instant = instant_in_step(system, stream, 2)
+        q_end, v_end, z_end, memory_end, work, risks = step(
+            Begin(q, v, z, memory, last, h, p, held, instant)
+        )
+        end, risk = zeros(len(t), t, h), zeros(1, t, h)
+        end[0], end[WORK] = last[0], t[WORK] + work
+        end[CARRIED:] = np.concatenate([z_end, memory_end])
+        strayed = STRAYED_RISK * (risks[0] * risks[0] * risks[0]) * risks[2]
+        risk[0] = risks[0] + risks[1] + strayed
+        a = self.memory.acceleration(memory)[: system.model.nv]
+        reported: Outputs = ()
+        if asked is not None:
+            first = Numbers(p, held, instant_in_step(system, stream, 0)).acting(system)
+            closed = slopes(first.model, self.rows, *first.stage())(q, v, t[0], z)[1]
+            reported = asked.values(first, self.rows, q, v, t[: CARRIED + nz], closed)
+        return q_end, v_end, end, a, risks, *reported, risk
 
     def march(self, lanes: int = 1) -> March:
         """Return the machine code, kept with the mechanism where it has an address."""
@@ -352,7 +339,7 @@ class SchemeStep:
 
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
         """Return the memory of a motion that begins at a state, of floats or symbols."""
-        return self._one.start(acting, q, v, t, z)
+        return NONE if self._remembering is None else self._remembering.start(acting, q, v, t, z)
 
     def start_kernel(self) -> Kernel:
         """Return the kernel of the memory with which a motion begins: see `acts.kernel_of`."""
@@ -374,15 +361,19 @@ class Start:
     Attributes
     ----------
     implicit : whether the scheme iterates
+    remembers : whether there is a memory; a state is left as it is otherwise
     """
 
-    def __init__(self, trajectory: Trajectory, step: SchemeStep) -> None:
+    def __init__(self, trajectory: Trajectory, step: SystemStep) -> None:
         self.implicit = isinstance(step.scheme, ImplicitScheme)
         self._trajectory, self._memory = trajectory, step.memory
-        self._kernel, self._nz = step.start_kernel(), step.system.nz
+        self.remembers, self._nz = step.scheme.remembers, step.system.nz
+        self._kernel = step.start_kernel() if self.remembers else None
 
     def begun(self, now: Now) -> Now:
         """Return a state with the memory of a motion that begins there."""
+        if self._kernel is None:
+            return now
         z = now.carried[: self._nz]
         (memory,) = self._kernel(now.q, now.v, *self._trajectory.now(now.t, now.q, now.v, z))
         return now._replace(carried=np.concatenate([z, memory]))

@@ -32,9 +32,8 @@ from mbd_bridge.simulation.signals.tables import Knots, length_to
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import (
     Continued,
-    SchemeStep,
     Start,
-    compiled_step,
+    SystemStep,
     one_step,
 )
 from mbd_bridge.simulation.steps.passage import Passage
@@ -180,7 +179,7 @@ class CoupledStep:
         self._hold(tau, wrenches)
         self._account.begin(q, v, self.z)
         chosen, now = self.rows, Now(t, q, v, self.z)
-        if self._scheme is None and self._states.due:
+        if not self._scheme.remembers and self._states.due:
             with self.trajectory.holding(now):
                 self._states.look(self._step, now, h)
         try:
@@ -239,17 +238,17 @@ class CoupledStep:
         """Return the state after a step, in parts that end where tables of forces jump or bend."""
         self._work = 0.0
         if h not in self._knots:
-            self._knots = {h: self.system.knots(now.t, h)}
+            self._knots = {h: self.system.knots(now.t, h, self._scheme)}
         end = now.t + h
-        if self._scheme is not None:
-            return self._by_scheme(now, h)
+        if self._scheme.remembers:
+            return self._with_memory(now, h)
         for knot in self._knots[h].within(now.t, end):
             now = self._once(now, length_to(now.t, knot))._replace(t=knot)
         return self._once(now, end - now.t if now.t > end - h else h)
 
-    def _by_scheme(self, now: Now, h: float) -> Now:
+    def _with_memory(self, now: Now, h: float) -> Now:
         """Return the state after a step of a scheme; one that is not trusted is taken in parts."""
-        step, knots, end = self._compiled_step(), self._knots[h].jumps, now.t + h
+        step, knots, end = self._compiled_step(), self._knots[h], now.t + h
         memory, ends = self._memories[self.rows], [*knots.within(now.t, end), end]
         with self.trajectory.holding(now):
             begun = there = memory.at(now, self.trajectory.held, knots.at(now.t, h))
@@ -293,13 +292,9 @@ class CoupledStep:
 
     def _compiled_step(self) -> Step:
         if self.rows not in self._steps:
-            if self._scheme is None:
-                march = compiled_step(self.system, self.rows)
-            else:
-                code = SchemeStep(self.system, self.rows, self._scheme)
-                march = code.march()
-                self._memories[self.rows] = Continued(Start(self.trajectory, code))
-            self._steps[self.rows] = one_step(self.trajectory, march)
+            code = SystemStep(self.system, self.rows, self._scheme)
+            self._memories[self.rows] = Continued(Start(self.trajectory, code))
+            self._steps[self.rows] = one_step(self.trajectory, code.march())
         return self._steps[self.rows]
 
     def _compiled_rate(self) -> Rate:

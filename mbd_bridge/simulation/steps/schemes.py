@@ -46,8 +46,38 @@ class Coefficients(NamedTuple):
         return self.alpha_m == self.alpha_f == 0.0
 
 
+class Scheme(ABC):
+    """An integrator whose steps are compiled.
+
+    Attributes
+    ----------
+    remembers : whether a step hands on more than the state, its memory: it then starts anew where
+        forces jump, and a step that is not trusted is taken in halves. Other steps end where
+        forces bend, too, and go past singular positions
+    """
+
+    remembers = True
+
+    @property
+    @abstractmethod
+    def damps(self) -> bool:
+        """Whether it takes energy away."""
+
+
 @dataclass(frozen=True)
-class ImplicitScheme(ABC):
+class RungeKutta4(Scheme):
+    """The classical method of the fourth order, with projection (`runge_kutta`)."""
+
+    remembers = False
+
+    @property
+    def damps(self) -> bool:
+        """It is as exact in energy as in motion."""
+        return False
+
+
+@dataclass(frozen=True)
+class ImplicitScheme(Scheme):
     """An implicit integrator of the second order; concrete ones are final.
 
     Parameters
@@ -170,7 +200,7 @@ class GeneralisedAlpha(ImplicitScheme):
 
 
 @dataclass(frozen=True)
-class ExplicitNewmark:
+class ExplicitNewmark(Scheme):
     """Newmark's method with β = 0, γ = 1/2, as Cho09 compares it: one acceleration a step.
 
         q' = q ⊕ (h v + h²/2 q̈),   q̈' = q̈(q', v + h q̈),   v' = v + h/2 (q̈ + q̈')
@@ -178,7 +208,10 @@ class ExplicitNewmark:
     It is stable for h ω < 2.
     """
 
-    damps = False
+    @property
+    def damps(self) -> bool:
+        """It takes none away."""
+        return False
 
 
 def _second_order(alpha_m: float, alpha_f: float) -> Coefficients:
@@ -186,10 +219,11 @@ def _second_order(alpha_m: float, alpha_f: float) -> Coefficients:
     return Coefficients(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
 
 
-Scheme = ImplicitScheme | ExplicitNewmark
-"""Integrators of `steps.compiled`."""
+RK4 = RungeKutta4()
+"""What is taken by default."""
 
 SCHEMES: dict[str, Scheme] = {
+    "rk4": RK4,
     "newmark": Newmark(),
     "hht": HHT(),
     "generalised_alpha": GeneralisedAlpha(),
@@ -204,11 +238,10 @@ CompiledIntegrator: TypeAlias = Literal[
 """Names of integrators whose steps are compiled."""
 
 
-def compiled_scheme(integrator: str | Scheme) -> Scheme | None:
-    """Return the scheme of a compiled integrator with steps of fixed length, None for "rk4"."""
+def compiled_scheme(integrator: str | Scheme) -> Scheme:
+    """Return the scheme of a compiled integrator with steps of fixed length."""
     if isinstance(integrator, str):
-        one_of("integrator", integrator, ("rk4", *SCHEMES), StateError)
-        return SCHEMES.get(integrator)
+        return SCHEMES[one_of("integrator", integrator, SCHEMES, StateError)]
     if not isinstance(integrator, Scheme):
         raise StateError(
             f"integrator: expected a name, or mbd.HHT(alpha=-0.1), got {integrator!r:.60}"

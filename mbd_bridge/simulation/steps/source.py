@@ -1,6 +1,6 @@
 """One step of a system as a C file: for control loops and programs without Python.
 
-The step is that of `compiled_step`, so its digits are those of a run. A C file has no streams:
+The step is that of `SystemStep`, so its digits are those of a run. A C file has no streams:
 tables stand in it as tables, looked up at the three times of a step.
 """
 
@@ -25,7 +25,7 @@ from mbd_bridge.simulation.outputs import CONVENTION, REPORTED, STATE
 from mbd_bridge.simulation.results.recorded import undetermined_loads
 from mbd_bridge.simulation.signals.signal import TracedSignal
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
-from mbd_bridge.simulation.steps.compiled import SchemeStep, Start, traceable_step
+from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
 from mbd_bridge.simulation.steps.step_result import CARRIED, Now, carried
 from mbd_bridge.simulation.system import System
@@ -81,13 +81,10 @@ class StepGraph(NamedTuple):
 
 def step_graph(equations: Equations, integrator: CompiledIntegrator | Scheme = "rk4") -> StepGraph:
     """Return the graph of a step of a system."""
-    system, scheme, memory = inlined(equations.system), compiled_scheme(integrator), 0
-    if scheme is None:
-        step, sizes = traceable_step(system, equations.rows)
-    else:
-        code = SchemeStep(system, equations.rows, scheme)
-        (step, sizes), memory = code.traceable(), code.memory.size
-    beside = {part: n for part, n in (("z", system.nz), ("memory", memory)) if n}
+    system = inlined(equations.system)
+    code = SystemStep(system, equations.rows, compiled_scheme(integrator))
+    step, sizes = code.traceable()
+    beside = {part: n for part, n in (("z", system.nz), ("memory", code.memory.size)) if n}
     inputs = _apart(sizes, beside)
     reported = () if system.outputs is None else system.outputs.names
     kept = [k for k, one in enumerate(reported) if one not in (*STATE, "a", "risk")]
@@ -154,12 +151,12 @@ def start_memory(equations: Equations, scheme: Scheme) -> Array:
     """Return the memory of a motion that begins at the state of equations."""
     model = equations.system.model
     q, v, z = np.split(equations.start, [model.nq, model.nq + model.nv])
-    step = SchemeStep(equations.system, equations.rows, scheme)
+    step = SystemStep(equations.system, equations.rows, scheme)
     begun = Start(Trajectory(equations.system), step).begun(Now(equations.time, q, v, z))
     return begun.carried[len(z) :]
 
 
-def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
+def _notes(equations: Equations, system: System, scheme: Scheme) -> str:
     """Return the head of the file."""
     model = system.model
     lines = [*model_notes(model).splitlines(), ""]
@@ -176,9 +173,11 @@ def _notes(equations: Equations, system: System, scheme: Scheme | None) -> str:
         text = f"They are independent at a start that closes the loops: q = {first}, v = {end}."
         lines += textwrap.wrap(text, 100)
     lines += [f"A step with a risk of {STEP_RISK:g} or more is not to be taken: it is near a"]
-    lines += ["singular position, or has not converged." if scheme else "singular position."]
-    if scheme is not None:
-        zeros = SchemeStep(equations.system, equations.rows, scheme).memory.kept
+    lines += [
+        "singular position, or has not converged." if scheme.remembers else "singular position."
+    ]
+    if scheme.remembers:
+        zeros = SystemStep(equations.system, equations.rows, scheme).memory.kept
         numbers = start_memory(equations, scheme).tolist()
         said = ", ".join(map(repr, numbers[: len(numbers) - zeros]))
         said = f"memory of a motion that begins where the equations do: [{said}]"
