@@ -27,8 +27,8 @@ with tempfile.TemporaryDirectory() as name:
     column = "lbr_iiwa_joint_3.fz"
     print(f"pandas: {frame[column].max():.3f} {frame.attrs['units'][column]}")
     with h5py.File(folder / "loads.h5") as file:
-        print(f"h5py:   {file[column][:].max():.3f} {file[column].attrs['units']}")
-        print(f"        {file.attrs['load']}")
+        print(f"h5py:   {file[column][:].max():.3f} {file[column].attrs['units'].decode()}")
+        print(f"        {file.attrs['load'].decode()}")
     with np.load(folder / "loads.npz") as file:
         print(
             f"NumPy:  {file[column].max():.3f} {file['units'][list(file['columns']).index(column)]}"

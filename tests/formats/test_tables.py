@@ -54,8 +54,8 @@ def test_h5py_reads_hdf5_with_units_attributes_and_time_as_the_scale(tmp_path):
     with h5py.File(write(tmp_path / "t.hdf5", values, pieces=3)) as file:
         for k, column in enumerate(COLUMNS):
             assert np.array_equal(file[column.name][:], values[:, k])
-            assert file[column.name].attrs["units"] == column.unit
-        assert file.attrs["notes"] == ATTRIBUTES["notes"]
+            assert file[column.name].attrs["units"].decode() == column.unit
+        assert file.attrs["notes"].decode() == ATTRIBUTES["notes"]
         assert file["elbow.fx"].dims[0][0] == file["time"]
 
 

@@ -3,6 +3,10 @@
 The file's own attributes are those of the table. ``time``, where there is one, is the dimension
 scale of the other columns, as netCDF has it, so that xarray and others find it.
 
+Texts are written with a fixed length: so they stand in headers, which have check sums. Those of a
+variable length, as h5py writes them, stand in heaps without any, in which a damaged size keeps HDF5
+(2.0) turning for ever: `_check_heaps` looks at them before it does.
+
 A file for libraries that do not survive a full disk, such as HDF5, which then crashes.
 
 Where writing fails, `DiskFile` keeps the error and holds what follows in memory, so that the
@@ -14,7 +18,9 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import mmap
 import os
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -156,6 +162,12 @@ LARGEST_CHUNK = 2**28
 SPARSE = 10_000
 """A dataset of more numbers than fit into memory holds at least one byte for so many of theirs."""
 
+HEAP = b"GCOL\x01\0\0\0"
+"""With what a heap of texts begins: its signature and version; then its size, 8 bytes."""
+
+HEAP_OBJECT = struct.Struct("<HHIQ")
+"""What each of its objects begins with: number (0: free space, to the end), uses, 0, size."""
+
 Bad = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
 """What h5py raises of files that are none, or damaged."""
 
@@ -169,6 +181,23 @@ class _Found(NamedTuple):
     length: int
 
 
+class _Attributes:
+    """Reads attributes of a file; before the first one in a heap, all heaps are looked at."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._h5t, self._good = path, package(path).h5t, False
+
+    def __call__(self, item: Any, key: str) -> Any:
+        """Return an attribute of a file, a group or a dataset."""
+        kind = item.attrs.get_id(key).get_type()
+        inside = kind.get_class() in (self._h5t.FLOAT, self._h5t.INTEGER)
+        inside |= kind.get_class() == self._h5t.STRING and not kind.is_variable_str()
+        if not (inside or self._good):
+            _check_heaps(self._path)
+            self._good = True
+        return item.attrs[key]
+
+
 class Hdf5Source(TableSource):
     """An HDF5 file with one-dimensional datasets."""
 
@@ -176,8 +205,11 @@ class Hdf5Source(TableSource):
         h5py = package(path)
         try:
             with h5py.File(path, "r") as file:
-                found = [_described(item, name, path) for name, item in _walk(h5py, file, path)]
-                attributes = {key: _text(value) for key, value in file.attrs.items()}
+                read = _Attributes(path)
+                found = [
+                    _described(item, name, path, read) for name, item in _walk(h5py, file, path)
+                ]
+                attributes = {key: _text(read(file, key)) for key in file.attrs}
         except Bad as error:
             raise cannot_read(path, error, WHAT) from error
         found.sort(key=lambda one: one.place)
@@ -214,7 +246,7 @@ def hdf5_rows(
         with h5py.File(disk, "w", libver=CHECKED) as file:
             rows, datasets = 0, list[Any]()
             for key, value in attributes.items():
-                file.attrs[key] = value
+                _write_text(file, key, value)
 
             def append(values: Floats) -> None:
                 nonlocal rows
@@ -245,9 +277,16 @@ def _datasets(file: Any, columns: Sequence[Column], rows: int) -> list[Any]:
         )
         dataset.attrs[PLACE] = place
         if column.unit is not None:
-            dataset.attrs[UNIT] = column.unit
+            _write_text(dataset, UNIT, column.unit)
         made.append(dataset)
     return made
+
+
+def _write_text(item: Any, key: str, text: str) -> None:
+    """Write an attribute with the length that its text has, 1 byte at least."""
+    data = text.encode()
+    kind = package(item.file.filename).string_dtype("utf-8", max(1, len(data)))
+    item.attrs.create(key, np.array(data, dtype=kind))
 
 
 def _scale(file: Any, datasets: Sequence[Any]) -> None:
@@ -331,7 +370,7 @@ def _check_places(found: Sequence[_Found], path: str) -> None:
             )
 
 
-def _described(item: Any, name: str, path: str) -> _Found:
+def _described(item: Any, name: str, path: str, read: _Attributes) -> _Found:
     """Return what a dataset is."""
     if item.is_virtual or item.external:
         raise FileError(
@@ -365,9 +404,30 @@ def _described(item: Any, name: str, path: str) -> _Found:
             path,
             element=f"dataset {name!r}",
         )
-    said = [item.attrs[key] for key in (UNIT, "unit") if key in item.attrs]
+    said = [read(item, key) for key in (UNIT, "unit") if key in item.attrs]
     unit = _unit(said[0], name, path) if said else None
-    return _Found(_place(item, name, path), name, unit, item.shape[0])
+    return _Found(_place(item, name, path, read), name, unit, item.shape[0])
+
+
+def _check_heaps(path: str) -> None:
+    """Refuse a file with a heap in which HDF5 would not get on from object to object."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        heap = data.find(HEAP)
+        while heap >= 0:
+            place = heap + HEAP_OBJECT.size
+            size = int.from_bytes(data[place - 8 : place], "little")
+            end = min(heap + size, len(data))
+            while place + HEAP_OBJECT.size <= end:
+                number, _, _, size = HEAP_OBJECT.unpack_from(data, place)
+                length = size if number == 0 else HEAP_OBJECT.size + size + -size % 8
+                if not 0 < length <= end - place:
+                    raise FileError(
+                        f"the texts of its attributes are damaged: one says that it has {size} "
+                        f"bytes, where {end - place} are left; take another copy, or write it anew",
+                        path,
+                    )
+                place += length
+            heap = data.find(HEAP, heap + len(HEAP))
 
 
 def _check_numbers(item: Any, name: str, path: str) -> None:
@@ -393,11 +453,11 @@ def _check_numbers(item: Any, name: str, path: str) -> None:
         )
 
 
-def _place(item: Any, name: str, path: str) -> float:
+def _place(item: Any, name: str, path: str, read: _Attributes) -> float:
     """Return which column a dataset says that it is."""
     if PLACE not in item.attrs:
         return math.inf
-    value = item.attrs[PLACE]
+    value = read(item, PLACE)
     if not isinstance(value, int | np.integer) or value < 0:
         raise FileError(
             f"expected a whole number from 0 as its attribute {PLACE!r}, got {value!r:.60}; "
