@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.kernels.elementary.table import Floats, PolynomialTable as Polynomials
-from mbd_bridge.kernels.graph import tables
-from mbd_bridge.kernels.graph.operate import operate
+from mbd_bridge.kernels import table
+from mbd_bridge.kernels.expression import operate
+from mbd_bridge.kernels.table import Floats, PolynomialTable as Polynomials
 
 __all__ = [
     "Table",
@@ -227,7 +227,7 @@ class Table:
             )
         if not (np.all(np.isfinite(values)) and np.all(np.diff(at) > 0.0)):
             raise StateError("a table needs finite values at places that increase")
-        make = tables.linear if kind == "linear" else tables.cubic
+        make = table.linear if kind == "linear" else table.cubic
         self._data = make(at, values, outside == "hold")
         self.kind, self.outside = kind, outside
         self._points = np.array([at, values])
@@ -244,7 +244,7 @@ class Table:
         """
         result = Table.__new__(Table)
         numbers = np.array(x, dtype=float), np.array(coefficients, dtype=float)
-        result._data = tables.polynomials(*numbers, float(end))
+        result._data = table.polynomials(*numbers, float(end))
         return result
 
     def __call__(self, x: Any) -> Any:

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels import machine
 
 AS_SHIPPED = {"benchmarks", "cli", "docs", "fmu", "kernels", "oracles", "real_time"}
 """Folders of tests whose kernels are compiled as a user's: they are about code, speed and files."""

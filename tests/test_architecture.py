@@ -74,17 +74,29 @@ TYPED = f"{PACKAGE}.applications.typed"
 """What applications add to classes of the core, for type checkers: there is no such module."""
 
 KERNELS = (
-    "instruction",
-    "elementary",
-    "graph",
+    "recipe",
+    "elementary_functions",
+    "table",
+    "ops",
+    "expression",
+    "tracing",
+    "derive",
     "instructions",
-    "text",
-    "native",
-    "run",
+    "helper_text",
+    "places",
+    "body_text",
+    "module_text",
+    "march_text",
+    "object_code",
+    "machine",
+    "cache",
+    "layout",
+    "kernel",
+    "march",
     "c_text",
     "compile",
 )
-"""The folders of that room and its own files, in the same sense."""
+"""The files of that room, in the same sense."""
 
 LATE = {"engines.pinocchio", "engines.pybullet", "engines.mujoco"}
 """What `api` and `crosscheck.compare` may import inside functions only: they load engines."""
@@ -190,7 +202,7 @@ def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
     assert not_yet == NOT_YET
 
 
-def test_a_folder_of_the_kernels_imports_only_from_those_above() -> None:
+def test_a_file_of_the_kernels_imports_only_from_those_above() -> None:
     wrong, known = [], set()
     for file in (ROOT / "kernels").rglob("*.py"):
         here = file.relative_to(ROOT / "kernels").parts[0].removesuffix(".py")

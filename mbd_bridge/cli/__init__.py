@@ -51,7 +51,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         xacro_arguments,
     )
     from mbd_bridge.files.whole_file import inputs_kept, note_input
-    from mbd_bridge.kernels.native import machine
+    from mbd_bridge.kernels import machine
 
     sys.stderr = sys.stderr or io.StringIO()
     sys.stdout = sys.stdout or _Closed()

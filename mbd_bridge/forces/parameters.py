@@ -24,7 +24,7 @@ from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.varying import Varying
 from mbd_bridge.kernels import is_traced
-from mbd_bridge.kernels.graph.expression import Tape
+from mbd_bridge.kernels.expression import Tape
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterColumn, Parameters
 from mbd_bridge.model.spatial import Array

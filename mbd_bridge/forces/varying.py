@@ -25,7 +25,7 @@ from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.traced_function import TracedFunction
 from mbd_bridge.functions import Table
 from mbd_bridge.kernels import is_traced
-from mbd_bridge.kernels.graph.expression import Tape
+from mbd_bridge.kernels.expression import Tape
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 

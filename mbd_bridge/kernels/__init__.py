@@ -16,14 +16,12 @@ The room takes any traceable function and knows nothing of mechanics.
 from __future__ import annotations
 
 from mbd_bridge.kernels.c_text import c_source
+from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.compile import compile_kernel
-from mbd_bridge.kernels.graph.derive import gradient, jacobian
-from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.graph.symbol import is_traced
-from mbd_bridge.kernels.graph.trace import trace
-from mbd_bridge.kernels.native.cache import Cache
-from mbd_bridge.kernels.run.kernel import Kernel
-from mbd_bridge.kernels.run.single import Single
+from mbd_bridge.kernels.derive import gradient, jacobian
+from mbd_bridge.kernels.expression import is_traced
+from mbd_bridge.kernels.kernel import Kernel, Single
+from mbd_bridge.kernels.tracing import Graph, trace
 
 __all__ = [
     "Cache",

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from operator import index
 
 from mbd_bridge.base.errors import KernelError
-from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.kernels.instructions.source import TracedSource
-from mbd_bridge.kernels.native import identity as addresses, machine
-from mbd_bridge.kernels.native.artifact import Artifact
-from mbd_bridge.kernels.native.cache import Cache
-from mbd_bridge.kernels.native.store import DEFAULT_CACHE, Store
-from mbd_bridge.kernels.run.kernel import Kernel
-from mbd_bridge.kernels.text.module_text import batch_module
+from mbd_bridge.kernels import cache as addresses, machine
+from mbd_bridge.kernels.cache import DEFAULT_CACHE, Artifact, Cache, Store
+from mbd_bridge.kernels.instructions import TracedSource
+from mbd_bridge.kernels.kernel import Kernel
+from mbd_bridge.kernels.module_text import batch_module
+from mbd_bridge.kernels.tracing import Traceable
 
 LANES = (2, 4, 8, 16)
 """Vector lengths that can be generated; the host's registers hold 2, 4 or 8."""

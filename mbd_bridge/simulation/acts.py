@@ -17,7 +17,7 @@ from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.expressions.jet import Jet
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, cross, zeros
 from mbd_bridge.simulation.signals.parts import WrenchPart, with_inputs

@@ -20,7 +20,7 @@ from mbd_bridge.base.errors import SolveError, StateError, real_number
 from mbd_bridge.forces.base import NO_STATES, ForceElement
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array, zeros

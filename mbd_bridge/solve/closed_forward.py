@@ -18,7 +18,7 @@ from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import SolveError, StateError, one_of
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.run.layout import check_inputs
+from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import AppliedForces

@@ -28,7 +28,7 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.run.layout import check_inputs
+from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators

@@ -29,7 +29,7 @@ from mbd_bridge.equations.external import External, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Cache, Kernel
-from mbd_bridge.kernels.native.store import DEFAULT_CACHE
+from mbd_bridge.kernels.cache import DEFAULT_CACHE
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters, variant_of
 from mbd_bridge.model.spatial import Array

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.run.layout import check_inputs
+from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare

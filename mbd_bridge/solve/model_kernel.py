@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mbd_bridge.kernels import Cache, Kernel, compile_kernel
-from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.kernels.native.store import DEFAULT_CACHE
+from mbd_bridge.kernels.cache import DEFAULT_CACHE
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model, digest
 from mbd_bridge.model.parameters import Parameters
 

@@ -16,11 +16,8 @@ from typing import Any
 from unittest import mock
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels import compile as batch
-from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS
-from mbd_bridge.kernels.instructions import source
-from mbd_bridge.kernels.native import machine, store
-from mbd_bridge.kernels.run import kernel, march
+from mbd_bridge.kernels import cache, compile as batch, instructions, kernel, machine, march
+from mbd_bridge.kernels.ops import ROUTINE_CALLS
 from tests.benchmarks.dof import chain
 from tests.machines import four_bar, n_four_bar
 
@@ -76,9 +73,9 @@ def measured() -> Iterator[Work]:
 
     with contextlib.ExitStack() as stack:
         for place, name, what in (
-            (source, "trace", "trace"),
-            (source, "lower", "order"),
-            (source, "depth_first", "order"),
+            (instructions, "trace", "trace"),
+            (instructions, "lower", "order"),
+            (instructions, "depth_first", "order"),
             (march, "by_time", "order"),
             (batch, "batch_module", "text"),
             (march, "march_module", "text"),
@@ -93,7 +90,7 @@ def measured() -> Iterator[Work]:
 
 def first(answer: Callable[[], Any]) -> Work:
     """Return the work of an answer in a process that remembers no machine code."""
-    with mock.patch.object(store, "_RECENT", {}), measured() as work:
+    with mock.patch.object(cache, "_RECENT", {}), measured() as work:
         answer()
     return work
 

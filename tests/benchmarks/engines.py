@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels.native import machine
-from mbd_bridge.kernels.run.march import March, compile_march
+from mbd_bridge.kernels import machine
+from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.runge_kutta import runge_kutta_step
 from tests.benchmarks import peer_exudyn, peer_pinocchio

@@ -18,7 +18,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.engines.crosscheck.timing import in_turns
-from mbd_bridge.kernels.run.march import MOST_LANES, March, compile_march
+from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.guards.step_length import StepCheck
 from mbd_bridge.simulation.run import driver

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels.run.march import MOST_LANES, March
+from mbd_bridge.kernels.march import MOST_LANES, March
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import RK4

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels.run.march import March
+from mbd_bridge.kernels.march import March
 from mbd_bridge.simulation.steps.compiled import SystemStep
 
 JOINTS = ["crank", "coupler_pin"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels.native import machine
-from mbd_bridge.kernels.run.march import March, compile_march
+from mbd_bridge.kernels import machine
+from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import RK4
 from mbd_bridge.simulation.steps.step_result import Now

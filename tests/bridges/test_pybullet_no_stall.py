@@ -9,7 +9,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.engines.pybullet import Stepper
-from mbd_bridge.kernels.native import store
+from mbd_bridge.kernels import cache
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.bridges import worlds
 from tests.bridges.worlds import loose, world
@@ -22,14 +22,14 @@ URDF = Path(__file__).parents[2] / "urdf"
 def made(monkeypatch):
     """What is compiled, or read from the disk, from here on."""
     found: list[str] = []
-    get = store.Store.get
+    get = cache.Store.get
 
     def counted(self, form, make):
         found.append(form)
         return get(self, form, make)
 
-    monkeypatch.setattr(store.Store, "get", counted)
-    monkeypatch.setattr(store, "_RECENT", {})
+    monkeypatch.setattr(cache.Store, "get", counted)
+    monkeypatch.setattr(cache, "_RECENT", {})
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.equations import body_composites
 from mbd_bridge.equations.body_composites import FAR, mass_matrix_by_bodies, station_bodies
-from mbd_bridge.kernels.graph.trace import trace
+from mbd_bridge.kernels.tracing import trace
 from mbd_bridge.model import build_model
 from tests.benchmarks.dof import chain
 from tests.trees import random_state, random_tree

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.run import layout
+from mbd_bridge.kernels import compile_kernel, layout
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from mbd_bridge.kernels import Cache, c_source, compile_kernel, trace
-from mbd_bridge.kernels.native import identity
+from mbd_bridge.kernels import Cache, c_source, cache as identity, compile_kernel, trace
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")

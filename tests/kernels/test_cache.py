@@ -16,8 +16,13 @@ import pytest
 
 import mbd_bridge
 from mbd_bridge.base.errors import KernelError
-from mbd_bridge.kernels import Cache, compile_kernel
-from mbd_bridge.kernels.native import cache as cache_module, identity as identity_module, store
+from mbd_bridge.kernels import (
+    Cache,
+    cache as cache_module,
+    cache as identity_module,
+    cache as store,
+    compile_kernel,
+)
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 FINGERPRINT = identity_module.source_fingerprint.__wrapped__

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from mbd_bridge.kernels import c_source
-from mbd_bridge.kernels.graph.routine import Conditional
-from mbd_bridge.kernels.graph.trace import trace
-from mbd_bridge.kernels.run.march import compile_march
+from mbd_bridge.kernels.march import compile_march
+from mbd_bridge.kernels.tracing import Conditional, trace
 
 SIZES = {"x": 2, "h": 1}
 

@@ -8,8 +8,8 @@ import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels import compile_kernel, trace
-from mbd_bridge.kernels.graph.derive import colouring, gradient, jacobian
-from mbd_bridge.kernels.graph.ops import OPERATIONS
+from mbd_bridge.kernels.derive import colouring, gradient, jacobian
+from mbd_bridge.kernels.ops import OPERATIONS
 from mbd_bridge.solve.dynamics import traceable
 from tests.kernels.test_operations import FUNCTIONS
 from tests.robots import OWN

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from mbd_bridge.kernels.native import machine, object_code
+from mbd_bridge.kernels import machine, object_code
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from mbd_bridge.base.errors import KernelError, StateError
-from mbd_bridge.kernels import compile_kernel, trace
-from mbd_bridge.kernels.instructions.program import lower
-from mbd_bridge.kernels.native import machine
-from mbd_bridge.kernels.text import body_text, places
+from mbd_bridge.kernels import body_text, compile_kernel, machine, places, trace
+from mbd_bridge.kernels.instructions import lower
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
 

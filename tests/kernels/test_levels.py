@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels import machine
 from mbd_bridge.model import build_model
 from tests.machines import four_bar
 from tests.quick_code import LEVEL, quick_code

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mbd_bridge.base.errors import KernelError
-from mbd_bridge.kernels.instructions.source import TracedSource
-from mbd_bridge.kernels.run.march import by_time, compile_march
+from mbd_bridge.kernels.instructions import TracedSource
+from mbd_bridge.kernels.march import by_time, compile_march
 
 
 def euler(x, v, h):

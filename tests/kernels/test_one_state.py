@@ -4,8 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.run import layout
+from mbd_bridge.kernels import compile_kernel, layout
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 

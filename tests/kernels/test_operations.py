@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from mbd_bridge import functions as fn
-from mbd_bridge.kernels import c_source, compile_kernel
-from mbd_bridge.kernels.text import body_text, places
+from mbd_bridge.kernels import body_text, c_source, compile_kernel, places
 from tests.kernels.test_c_source import build, pointers
 
 SEED = np.random.default_rng(5)

@@ -20,8 +20,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base import forking
 from mbd_bridge.base.errors import KernelError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.native import machine, store
+from mbd_bridge.kernels import cache, compile_kernel, machine
 from mbd_bridge.solve import prepared
 from tests.machines import four_bar
 from tests.questions import ask, pendulum
@@ -188,7 +187,7 @@ def test_functions_beyond_what_the_system_takes_are_refused(monkeypatch):
 
 FAR_APART = """
 import ctypes, mmap, sys
-from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels import machine
 
 code = machine.emit('''
 @table = private constant [64 x double] zeroinitializer
@@ -297,7 +296,7 @@ def test_the_memory_of_machine_code_is_given_back_from_any_thread():
 def test_ever_new_questions_leave_nothing_behind(monkeypatch, mechanisms):
     """`python -m tests.benchmarks questions` asks 30,000, which ended by SIGSEGV."""
     monkeypatch.setattr(prepared, "MOST_KEPT", 5)
-    monkeypatch.setattr(store, "MOST_RECENT", 5)
+    monkeypatch.setattr(cache, "MOST_RECENT", 5)
     loaded, load = [], machine.Loaded.__init__
     monkeypatch.setattr(
         machine.Loaded, "__init__", lambda self, *code: loaded.append(load(self, *code))
@@ -332,7 +331,7 @@ def test_a_mechanism_that_is_copied_takes_its_model_along():
 
 SLOW_MODULE = """\
 import logging, time
-import mbd_bridge.kernels.native.machine as machine
+import mbd_bridge.kernels.machine as machine
 MARK.touch()
 time.sleep(0.3)
 logging.getLogger(__name__)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.kernels.graph import routine
-from mbd_bridge.kernels.graph.routine import shared
-from mbd_bridge.kernels.graph.trace import trace
-from mbd_bridge.kernels.run.march import compile_march
+from mbd_bridge.kernels import tracing
+from mbd_bridge.kernels.march import compile_march
+from mbd_bridge.kernels.tracing import shared, trace
 
 SIZES = {"x": 3, "h": 1}
 RNG = np.random.default_rng(7)
@@ -16,7 +15,7 @@ MIX = RNG.normal(size=(3, 3))
 @pytest.fixture
 def always(monkeypatch):
     """Make routines of the shortest functions."""
-    monkeypatch.setattr(routine, "WORTH", 0)
+    monkeypatch.setattr(tracing, "WORTH", 0)
 
 
 def slope(x, t):
@@ -101,7 +100,7 @@ def test_many_lanes_have_the_digits_of_one(always, lanes):
 
 def test_routines_may_be_longer_than_a_part(always, monkeypatch):
     whole = run(midpoint(shared(slope)), 1)
-    monkeypatch.setattr("mbd_bridge.kernels.text.places.PART_LENGTH", 7)
+    monkeypatch.setattr("mbd_bridge.kernels.places.PART_LENGTH", 7)
     assert np.array_equal(run(midpoint(shared(slope)), 1), whole)
 
 

@@ -6,7 +6,7 @@ from scipy.interpolate import CubicSpline
 
 from mbd_bridge import StateError, functions as fn
 from mbd_bridge.kernels import compile_kernel
-from mbd_bridge.kernels.graph.trace import trace
+from mbd_bridge.kernels.tracing import trace
 
 
 def grid(even, number=37):

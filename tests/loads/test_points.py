@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.kernels.native import store
+from mbd_bridge.kernels import cache
 from mbd_bridge.solve.one_state import REPEATED
 from tests.machines import boom, four_bar
 from tests.tolerances import ROUNDING
@@ -20,11 +20,11 @@ POINTS = np.random.default_rng(3).normal(size=(12, 3))
 def made(monkeypatch):
     """What was compiled, or fetched from the cache."""
     found = []
-    get = store.Store.get
+    get = cache.Store.get
     monkeypatch.setattr(
-        store.Store, "get", lambda self, form, make: found.append(form) or get(self, form, make)
+        cache.Store, "get", lambda self, form, make: found.append(form) or get(self, form, make)
     )
-    monkeypatch.setattr(store, "_RECENT", {})
+    monkeypatch.setattr(cache, "_RECENT", {})
     return found
 
 

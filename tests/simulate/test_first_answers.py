@@ -2,7 +2,7 @@
 
 import pytest
 
-from mbd_bridge.kernels.native import machine
+from mbd_bridge.kernels import machine
 from tests.benchmarks.compile import ANSWERS, first, simulated
 from tests.machines import four_bar
 

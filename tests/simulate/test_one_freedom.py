@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels.run.march import MOST_LANES
+from mbd_bridge.kernels.march import MOST_LANES
 from tests.benchmarks.engines import Ours, error_in
 from tests.machines import four_bar, n_four_bar
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped

@@ -188,14 +188,14 @@ def test_loads_told_past_a_flat_position_are_the_smooth_ones():
 
 
 def test_a_run_with_loads_compiles_two_modules_and_chooses_rows_once(bar, monkeypatch, tmp_path):
-    from mbd_bridge.kernels.native import store
+    from mbd_bridge.kernels import cache
 
     robot, q, v = bar
     fresh = mbd.Mechanism(robot.model)
     made = []
-    get = store.Store.get
+    get = cache.Store.get
     monkeypatch.setattr(
-        store.Store, "get", lambda self, form, make: made.append(form) or get(self, form, make)
+        cache.Store, "get", lambda self, form, make: made.append(form) or get(self, form, make)
     )
     run = mbd.simulate(fresh, 0.1, q=q, v=v, torque={"crank": 1.25}, loads=["elbow", "crank"])
     assert np.isfinite(run.loads.force).all()

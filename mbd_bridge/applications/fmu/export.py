@@ -31,7 +31,7 @@ from mbd_bridge.base.errors import KernelError, StateError, count, real_number, 
 from mbd_bridge.files.whole_file import check_place, whole_path
 from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.states import StartStates
-from mbd_bridge.kernels.text.c_names import identifier
+from mbd_bridge.kernels.c_text import identifier
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.simulation.equations import Equations

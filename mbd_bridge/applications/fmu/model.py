@@ -19,8 +19,8 @@ from typing import Literal, TypeAlias
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import c_source, trace
-from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.text.c_functions import literal
+from mbd_bridge.kernels.c_text import literal
+from mbd_bridge.kernels.tracing import Graph
 from mbd_bridge.model.units import model_notes
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.guards.step_length import EACH

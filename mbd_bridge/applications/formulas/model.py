@@ -28,7 +28,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.material_points import potential
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
-from mbd_bridge.kernels.graph.graph import Graph
+from mbd_bridge.kernels.tracing import Graph
 from mbd_bridge.model import Model
 from mbd_bridge.model.build import rebuilt
 from mbd_bridge.model.description import Description, Joint, Loop, LoopEnd

@@ -25,7 +25,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, jacobian
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import Acting, Forces, system_function

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.kernels.graph.operate import operate
-from mbd_bridge.kernels.graph.ops import COMPARISONS
-from mbd_bridge.kernels.graph.symbol import VARIABLE_POWER, Symbolic, plain
+from mbd_bridge.kernels.expression import VARIABLE_POWER, Symbolic, operate, plain
+from mbd_bridge.kernels.ops import COMPARISONS
 
 ADVICE = (
     "a prescribed motion is a formula of t made of + - * / ** and the functions of "

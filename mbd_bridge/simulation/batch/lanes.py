@@ -17,8 +17,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mbd_bridge.base.errors import FunctionError, SolveError, StateError
-from mbd_bridge.kernels.run import threads as pool
-from mbd_bridge.kernels.run.march import Addresses, March
+from mbd_bridge.kernels import kernel as pool
+from mbd_bridge.kernels.march import Addresses, March
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, Pace

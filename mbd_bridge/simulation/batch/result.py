@@ -23,7 +23,7 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.tabular import Arrays, Rows, Series, Tabular
 from mbd_bridge.forces.base import named
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import At, In, On, Point
 from mbd_bridge.loads.rows import load_arrays

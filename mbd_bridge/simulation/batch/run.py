@@ -23,8 +23,8 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.run.layout import new_arrays
-from mbd_bridge.kernels.run.march import MOST_LANES
+from mbd_bridge.kernels.layout import new_arrays
+from mbd_bridge.kernels.march import MOST_LANES
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array

@@ -29,7 +29,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.known import once_a_model
 from mbd_bridge.model.parameters import Parameters

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.base.errors import SolveError
-from mbd_bridge.kernels.run.march import March
+from mbd_bridge.kernels.march import March
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import model_units

@@ -11,7 +11,7 @@ from mbd_bridge.base.named import Named
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.general_force import GeneralForce, is_sampled
 from mbd_bridge.forces.states import effect_at
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Forces, system_kernel

@@ -36,8 +36,8 @@ from mbd_bridge.files.seal import BLANK, is_sealed, seal
 from mbd_bridge.files.whole_file import parts_of, whole_path
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import effect_at
-from mbd_bridge.kernels.graph.trace import Traceable, trace
-from mbd_bridge.kernels.native.identity import source_fingerprint
+from mbd_bridge.kernels.cache import source_fingerprint
+from mbd_bridge.kernels.tracing import Traceable, trace
 from mbd_bridge.model import Model, digest
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.run.problem import Problem

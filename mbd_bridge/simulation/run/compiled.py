@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import FunctionError, SolveError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.kernels.run.march import March, OneStep
+from mbd_bridge.kernels.march import March, OneStep
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.step_length import (
     StepCheck,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.base.errors import SolveError, StateError
-from mbd_bridge.kernels.run.march import OneStep
+from mbd_bridge.kernels.march import OneStep
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages

@@ -22,10 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.graph.routine import shared
-from mbd_bridge.kernels.graph.symbol import TracingError
-from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.kernels.run.march import March, OneStep, compile_march
+from mbd_bridge.kernels.expression import TracingError
+from mbd_bridge.kernels.march import March, OneStep, compile_march
+from mbd_bridge.kernels.tracing import Traceable, shared
 from mbd_bridge.model import digest
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting, instant_in_step, kernel_of

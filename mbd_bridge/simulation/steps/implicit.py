@@ -31,10 +31,9 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.kernels.graph.derive import jacobian
-from mbd_bridge.kernels.graph.operate import operate
-from mbd_bridge.kernels.graph.routine import Conditional
-from mbd_bridge.kernels.graph.trace import Traceable
+from mbd_bridge.kernels.derive import jacobian
+from mbd_bridge.kernels.expression import operate
+from mbd_bridge.kernels.tracing import Conditional, Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting

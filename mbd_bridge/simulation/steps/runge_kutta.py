@@ -17,7 +17,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.base import NO_STATES
-from mbd_bridge.kernels.graph.routine import shared
+from mbd_bridge.kernels.tracing import shared
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions

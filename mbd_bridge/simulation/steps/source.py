@@ -15,9 +15,9 @@ import numpy as np
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import c_source, trace
-from mbd_bridge.kernels.elementary.table import PolynomialTable as Lookup
-from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.graph.operate import operate
+from mbd_bridge.kernels.expression import operate
+from mbd_bridge.kernels.table import PolynomialTable as Lookup
+from mbd_bridge.kernels.tracing import Graph
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import model_notes
 from mbd_bridge.simulation.equations import Equations

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.text import sincos_text
-from mbd_bridge.kernels.text.body_text import body_text
-from mbd_bridge.kernels.text.held_outputs import held_outputs
-from mbd_bridge.kernels.text.helper_text import helpers_text
-from mbd_bridge.kernels.text.module_text import ATTRIBUTES, lay_slots
-from mbd_bridge.kernels.text.places import cross
+from mbd_bridge.kernels import helper_text
+from mbd_bridge.kernels.body_text import body_text
+from mbd_bridge.kernels.helper_text import helpers_text
+from mbd_bridge.kernels.instructions import Program
+from mbd_bridge.kernels.module_text import ATTRIBUTES, lay_slots
+from mbd_bridge.kernels.places import cross, held_outputs
 
 
 def march_module(
@@ -45,16 +44,16 @@ def march_module(
     vector, width, watch = f"<{lanes} x double>", 8 * lanes, crossing.end
     fed, total = sum(sizes[:state]), sum(sizes)
     first, last = slots.outputs[0], slots.outputs[0] + total - 1
-    wide = [sincos_text.declarations(lanes)]
+    wide = [helper_text.declarations(lanes)]
     if sine_lanes != lanes:
         wide = [
-            sincos_text.declarations(sine_lanes),
-            sincos_text.declarations(lanes, library=False),
+            helper_text.declarations(sine_lanes),
+            helper_text.declarations(lanes, library=False),
         ]
     lines = [
         f'target triple = "{triple}"',
         *wide,
-        sincos_text.sincos_text(sine_lanes),
+        helper_text.sincos_text(sine_lanes),
         helpers_text(program.whole(), lanes),
         f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",

@@ -12,18 +12,26 @@ Everything that goes wrong with the disk means "not in the cache" and is no erro
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import stat
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
+import numpy as np
+
+import mbd_bridge
 from mbd_bridge.base.errors import KernelError
+from mbd_bridge.kernels.tracing import Graph
 
 MAGIC = b"MBDKERN1"
 DIGEST_BYTES = 32
@@ -231,3 +239,177 @@ def _write_aside(place: Path, content: bytes, path: Path, replace: bool = True) 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         os.unlink(path)
+
+
+# What is kept of a compiled kernel: its machine code and what is known of it.
+
+_LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Machine code with the facts that would else need the graph.
+
+    Attributes
+    ----------
+    code : object code for this host
+    name : of the kernel
+    inputs : sizes of the inputs by name
+    outputs, shapes : names and shapes of the outputs
+    counts : operations by kind
+    lanes : states in a vector
+    stage_bytes : memory that the code wants for the values of one group of states
+    compile_seconds : what making it took, tracing included
+    """
+
+    code: bytes
+    name: str
+    inputs: Mapping[str, int]
+    outputs: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    counts: Mapping[str, int]
+    lanes: int
+    stage_bytes: int
+    compile_seconds: float
+
+    @property
+    def signature(self) -> str:
+        """What goes in and comes out, in a line."""
+        takes = ", ".join(f"{name}[{size}]" for name, size in self.inputs.items())
+        gives = ", ".join(
+            f"{name}{list(shape)}" for name, shape in zip(self.outputs, self.shapes, strict=True)
+        )
+        return f"{self.name}({takes}) -> {gives}"
+
+    def pack(self) -> bytes:
+        """Return the artifact as bytes."""
+        facts = asdict(self)
+        del facts["code"]
+        facts["inputs"] = list(self.inputs.items())
+        head = json.dumps(facts).encode()
+        return len(head).to_bytes(_LENGTH_BYTES, "little") + head + self.code
+
+    @classmethod
+    def unpack(cls, content: bytes) -> Artifact:
+        """Return the artifact that `pack` made these bytes of."""
+        end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+        facts = json.loads(content[_LENGTH_BYTES:end])
+        facts["inputs"] = dict(facts["inputs"])
+        facts["outputs"] = tuple(facts["outputs"])
+        facts["shapes"] = tuple(tuple(shape) for shape in facts["shapes"])
+        return cls(code=content[end:], **facts)
+
+
+# The content addresses under which kernels are kept.
+
+IMPORTED_AT = time.time()
+"""s; source that is newer than this may not be what this process runs."""
+
+
+@functools.cache
+def source_fingerprint() -> bytes | None:
+    """Return a digest of the source that decides what a kernel computes, None if that is unknown.
+
+    A kernel that was made by other equations or by another code generator must not be found. The
+    whole package counts, without a list of exceptions that somebody would have to keep: functions
+    are traced in rooms that one would not think of (the pybullet stepper writes one). It is unknown
+    where no source is installed, and where a file was changed after it was imported: then nothing
+    is cached.
+    """
+    digest = hashlib.sha256(np.__version__.encode())
+    number = 0
+    for root in sorted(mbd_bridge.__path__):
+        base = Path(root)
+        for path in sorted(base.rglob("*.py")):
+            place = path.relative_to(base)
+            try:
+                content = path.read_bytes()
+                if path.stat().st_mtime > IMPORTED_AT:
+                    return None
+            except OSError:
+                return None
+            digest.update(f"{place.as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+            number += 1
+    return digest.digest() if number else None
+
+
+def of_request(identity: bytes | str, name: str, inputs: Mapping[str, int]) -> str | None:
+    """Return the address of what the caller describes, without tracing it."""
+    fingerprint = source_fingerprint()
+    if fingerprint is None:
+        return None
+    request = identity if isinstance(identity, bytes) else identity.encode()
+    return _digest(b"request", request, repr((name, list(inputs.items()))).encode(), fingerprint)
+
+
+def of_graph(graph: Graph, name: str) -> str | None:
+    """Return the address of what a graph computes."""
+    fingerprint = source_fingerprint()
+    if fingerprint is None:
+        return None
+    content = repr((name, list(graph.inputs.items()), graph.nodes, graph.outputs, graph.shapes))
+    return _digest(b"graph", content.encode(), fingerprint)
+
+
+def of_code(address: str, host: str, variant: str) -> str:
+    """Return the key of the machine code for one host and one form (lanes, single)."""
+    return _digest(address.encode(), host.encode(), variant.encode())
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+# One kernel's view of what was compiled before: in this process, or in the cache on disk.
+
+Code = TypeVar("Code")
+
+DEFAULT_CACHE: Final = Cache()
+"""The user's own cache (see `cache.default_directory`)."""
+
+MOST_RECENT = 64
+"""Loaded kernels that a process remembers."""
+
+_RECENT: dict[str, Any] = {}
+"""Those kernels by key, oldest first; also where nothing can be kept on disk."""
+
+
+class Store:
+    """The cache as seen by one kernel, for its several forms (batch, single state)."""
+
+    def __init__(self, cache: Cache | None, address: str | None, host: str) -> None:
+        self._cache, self._address, self._host = cache, address, host
+
+    def get(self, form: str, make: Callable[[], Artifact]) -> tuple[Artifact, bool]:
+        """Return a form from the cache, or made now and kept; and whether it was there."""
+        if self._cache is None or self._address is None:
+            return make(), False
+        key = of_code(self._address, self._host, form)
+        content = self._cache.load(key)
+        if content is not None:
+            return Artifact.unpack(content), True
+        artifact = make()
+        self._cache.store(key, artifact.pack())
+        return artifact, False
+
+    def loaded(self, form: str, make: Callable[[], Code]) -> Code:
+        """Return what this process has loaded as a form, or what is made now and remembered.
+
+        Only what is kept in the user's own cache is remembered: whoever brings another, or none,
+        wants to see what it does.
+        """
+        if self._address is None or self._cache is not DEFAULT_CACHE:
+            return make()
+        key = of_code(self._address, self._host, form)
+        known: Code | None = _RECENT.get(key)
+        if known is None:
+            known = _RECENT[key] = make()
+            with contextlib.suppress(RuntimeError, KeyError):  # another thread does the same
+                while len(_RECENT) > MOST_RECENT:
+                    del _RECENT[next(iter(_RECENT))]
+        return known

@@ -10,8 +10,11 @@ instead.
 from __future__ import annotations
 
 import ctypes
+import itertools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import prod
 from types import MappingProxyType
@@ -20,17 +23,154 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import KernelError, whole_number
-from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.instructions.source import TracedSource
-from mbd_bridge.kernels.native import machine
-from mbd_bridge.kernels.native.artifact import Artifact
-from mbd_bridge.kernels.native.store import Store
-from mbd_bridge.kernels.run import layout, threads
-from mbd_bridge.kernels.run.layout import Floats, Layout
-from mbd_bridge.kernels.run.single import Single
-from mbd_bridge.kernels.text.single_text import single_module
+from mbd_bridge.base.errors import KernelError, StateError, whole_number
+from mbd_bridge.kernels import layout, machine
+from mbd_bridge.kernels.cache import Artifact, Store
+from mbd_bridge.kernels.instructions import Program, TracedSource
+from mbd_bridge.kernels.layout import Floats, Layout
+from mbd_bridge.kernels.module_text import single_module
+from mbd_bridge.kernels.tracing import Graph
+
+# One state at a time, with as little between the caller and the machine code as Python allows.
+
+_FASTCALL = 0x0080
+"""``METH_FASTCALL``."""
+
+
+class _MethodDef(ctypes.Structure):
+    """``PyMethodDef``: how the interpreter describes a function of machine code."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_new_function = ctypes.pythonapi.PyCFunction_NewEx
+_new_function.restype = ctypes.py_object
+_new_function.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+
+
+class Single:
+    """A kernel for one state at a time, made by `Kernel.single`.
+
+    ``run(q, v, a)`` copies its arguments to `inputs`, computes, and returns `outputs`: always the
+    same arrays, overwritten by the next call. ``run()`` takes `inputs` as they stand. One thread
+    at a time; it keeps the interpreter lock.
+
+    Attributes
+    ----------
+    run : the function to call; one (n,) array an input, or none at all
+    inputs : writable buffers, one an input
+    outputs : buffers that hold the results, one an output
+    """
+
+    __slots__ = ("_signature", "_sizes", "inputs", "outputs", "run")
+
+    inputs: tuple[Floats, ...]
+    outputs: tuple[Floats, ...]
+    run: Callable[..., tuple[Floats, ...]]
+
+    def __reduce__(self) -> NoReturn:
+        raise KernelError(
+            "machine code does not travel to another process; send the mechanism, or a solver, and "
+            "ask there: it is found in the cache"
+        )
+
+    def __init__(self, code: machine.Loaded, artifact: Artifact, *, strict: bool = False) -> None:
+        self._signature = artifact.signature
+        self._sizes = MappingProxyType(dict(artifact.inputs))
+        shapes = [(size,) for size in artifact.inputs.values()] + list(artifact.shapes)
+        stage = np.zeros(artifact.stage_bytes // 8 + 1)
+        views: list[Floats] = []
+        start = 0
+        for shape in shapes:
+            stop = start + prod(shape)
+            views.append(stage[start:stop].reshape(shape))
+            start = stop
+        self.inputs = tuple(views[: len(artifact.inputs)])
+        self.outputs = tuple(views[len(artifact.inputs) :])
+        fallback: Callable[..., Any] = _none if strict else self._take
+        numbers = stage.ctypes.data, id(self.outputs), id(fallback), int(strict)
+        context = (ctypes.c_void_p * 4)(*numbers)
+        name = artifact.name.encode()
+        method = _MethodDef(name, code.address, _FASTCALL, None)
+        # What the machine code reads by address lives as long as the function: in its `self`.
+        capsule = _new_capsule(ctypes.addressof(context), None, None)
+        owner: tuple[Any, ...] = (
+            capsule, context, method, name, code, stage, self.outputs, fallback,
+        )  # fmt: skip
+        self.run = _new_function(ctypes.addressof(method), owner, None)
+
+    def __call__(self, *values: ArrayLike) -> tuple[Floats, ...]:
+        """Call `run`."""
+        return self.run(*values)
+
+    def __repr__(self) -> str:
+        return f"<Single {self._signature}>"
+
+    def _take(self, *values: ArrayLike) -> tuple[Floats, ...]:
+        """Take what the machine code does not: other types and strides, and what is wrong."""
+        arrays, number = layout.check_inputs(values, self._sizes)
+        if number is not None:
+            raise StateError("expected one state, arrays of shape (n,); for N states call Kernel")
+        for buffer, array in zip(self.inputs, arrays, strict=True):
+            buffer[...] = array
+        return self.run()
+
+
+def _none(*values: object) -> None:
+    """Take nothing."""
+
+
+# The threads that share the work on a large batch.
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+SMALLEST_SHARE = 512
+"""States: handing work to a thread takes as long as a few hundred states of a small mechanism."""
+
+
+def split(total: int, parts: int, block: int) -> list[tuple[int, int]]:
+    """Return ranges that cover 0 .. total, cut at multiples of `block`.
+
+    There are `parts` of them, or fewer if there are fewer processors or not enough states.
+    """
+    parts = min(parts, total // SMALLEST_SHARE)
+    if parts <= 1:
+        return [(0, total)]
+    parts = min(parts, os.cpu_count() or 1)
+    blocks = -(-total // block)
+    cuts = [min(total, (blocks * k // parts) * block) for k in range(parts)] + [total]
+    return list(itertools.pairwise(cuts))
+
+
+def run(work: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None:
+    """Call ``work(first, last)`` for every range, the first one in this thread."""
+    if len(ranges) == 1:
+        work(*ranges[0])
+        return
+    helpers = len(ranges) - 1
+    pool = _pools.get(helpers)
+    if pool is None:
+        pool = _pools.setdefault(helpers, ThreadPoolExecutor(helpers, "mbd-kernel"))
+    waiting = [pool.submit(work, first, last) for first, last in ranges[1:]]
+    try:
+        work(*ranges[0])
+    finally:
+        for task in waiting:
+            task.result()
+
+
+# A forked child has none of its parent's threads: a pool inherited from it would wait for ever.
+os.register_at_fork(after_in_child=_pools.clear)
+
 
 _ALIGNMENT = 64
 
@@ -306,5 +446,5 @@ class Kernel:
             start += -start % _ALIGNMENT
             flags.append(self._batch(address, first, last, start))
 
-        threads.run(work, threads.split(number, workers, self.lanes))
+        run(work, split(number, workers, self.lanes))
         return not any(flags)

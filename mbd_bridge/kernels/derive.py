@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.base.errors import KernelError, unknown_name
-from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.graph.operate import operate
-from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, data, operands
-from mbd_bridge.kernels.graph.trace import Traceable, trace
+from mbd_bridge.kernels.expression import operate
+from mbd_bridge.kernels.ops import CONDITIONS, OPERATIONS, data, operands
+from mbd_bridge.kernels.tracing import Graph, Traceable, trace
 
 Array = np.ndarray[Any, Any]
 

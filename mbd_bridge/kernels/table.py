@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import KernelError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.kernels.elementary.writer import Operand, Value, Writer
+from mbd_bridge.kernels.recipe import Operand, Value, Writer
 
 Floats = NDArray[np.float64]
 
@@ -209,3 +209,32 @@ def _next(do: Writer, x: Operand, number: Value, step: int) -> Value:
     ahead = do("bit_add", number, step)
     reached = do("le", do("look_up", ahead, data="knots"), x)
     return do("bit_where", reached, ahead, number)
+
+
+# Tables from values: straight lines, or a cubic spline.
+
+
+def linear(x: Floats, y: Floats, hold: bool) -> PolynomialTable:
+    """Return the table of straight lines through points."""
+    return _held(x, np.array([y[:-1], np.diff(y) / np.diff(x)]), y, hold)
+
+
+def cubic(x: Floats, y: Floats, hold: bool) -> PolynomialTable:
+    """Return the table of the cubic spline through points, "not-a-knot" at the ends."""
+    from scipy.interpolate import CubicSpline  # here: importing mbd_bridge loads no SciPy
+
+    return _held(x, np.asarray(CubicSpline(x, y).c)[::-1], y, hold)
+
+
+def polynomials(x: Floats, coefficients: Floats, end: float) -> PolynomialTable:
+    """Return the table of polynomials that begin at x; the first and the last go on."""
+    return PolynomialTable(x, coefficients, end, False)
+
+
+def _held(x: Floats, coefficients: Floats, y: Floats, hold: bool) -> PolynomialTable:
+    """Return a table; one that holds has a last interval in which nothing changes."""
+    if not hold:
+        return PolynomialTable(x[:-1], coefficients, float(x[-1]), False)
+    last = np.zeros((len(coefficients), 1))
+    last[0] = y[-1]
+    return PolynomialTable(x, np.append(coefficients, last, axis=1), float(x[-1]), True)

@@ -24,12 +24,7 @@ from typing import Any, TypeAlias
 from mbd_bridge.base.errors import KernelError
 from mbd_bridge.base.forking import hold_over_forks
 from mbd_bridge.base.search_path import for_a_child
-from mbd_bridge.kernels.native.object_code import (
-    from_a_process,
-    object_code,
-    target_machine,
-    versions,
-)
+from mbd_bridge.kernels.object_code import from_a_process, object_code, target_machine, versions
 
 MOST_LOADED = 22_000
 """Functions in executable memory. Each takes two memory maps, of which Linux allows a process

@@ -10,13 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from mbd_bridge.kernels.graph.ops import CONDITIONS, OPERATIONS, ROUTINE_CALLS, SINES
-from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.text.held_outputs import HeldOutput
-from mbd_bridge.kernels.text.helper_text import helper_name, lines
-from mbd_bridge.kernels.text.literals import splat
-from mbd_bridge.kernels.text.places import Crossing, Slots
+from mbd_bridge.kernels.helper_text import helper_name, lines, splat
+from mbd_bridge.kernels.instructions import Program
+from mbd_bridge.kernels.ops import CONDITIONS, OPERATIONS, ROUTINE_CALLS, SINES
+from mbd_bridge.kernels.places import Crossing, HeldOutput, Slots
+from mbd_bridge.kernels.recipe import Instruction
 
 FENCE = 64
 """Stores after which the compiler is told that all memory may have changed, which costs nothing at
@@ -53,7 +51,7 @@ def body_text(
         sines that stand side by side share its lanes
     watch : slot whose vector becomes nan when an output is not finite, or None
     held : for calls on a condition the outputs that have been written before, and that change only
-        where the call is made (see `held_outputs`); the watch does not see them
+        where the call is made (`places.held_outputs`); the watch does not see them
     """
     width = lanes if sine_lanes is None else sine_lanes
     texts = [

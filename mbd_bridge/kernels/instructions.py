@@ -13,13 +13,14 @@ is not finite, give infinite quotients a little early.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbd_bridge.kernels.graph.graph import Graph
-from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS, data, moved, operands
-from mbd_bridge.kernels.instruction import Instruction
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.kernels.ops import CALLS, ROUTINE_CALLS, data, moved, operands
+from mbd_bridge.kernels.recipe import Instruction
+from mbd_bridge.kernels.tracing import Graph, Traceable, trace
 
 
 def share_reciprocals(graph: Graph) -> Graph:
@@ -158,3 +159,92 @@ def _fuse(
     if second == factor:
         return Instruction("fnma", (a, b, place[first]))
     return Instruction("fms", (a, b, place[second]))
+
+
+# The order of a program's instructions, which decides how many values are alive at a time.
+#
+# The order of tracing goes through a mechanism stage by stage and keeps all of a stage's results
+# waiting for the next one: hundreds of values for 32 registers. Depth first from the outputs forms
+# a value just before it is needed. Measured on inverse dynamics of 32 degrees of freedom: 154
+# values
+# alive instead of 230, and code that is 15 % shorter.
+
+
+def depth_first(program: Program) -> Program:
+    """Return the program reordered: calls on inputs, then each output with what it still needs.
+
+    A sine or an exponential is a call, around which every register is saved: those that can be had
+    at once come first, while nothing is alive yet.
+    """
+    program = program.with_routines(depth_first)
+    code = program.instructions
+    order: list[int] = []
+    seen = [False] * len(code)
+
+    def visit(root: int) -> None:
+        stack = [root]
+        while stack:
+            index = stack.pop()
+            if index < 0:
+                order.append(~index)
+                continue
+            if seen[index]:
+                continue
+            seen[index] = True
+            stack.append(~index)
+            stack += [k for k in code[index].operands if not seen[k]]
+
+    for index, instruction in enumerate(code):
+        if instruction.op in CALLS and all(code[k].op == "load" for k in instruction.operands):
+            visit(index)
+    for indices in program.outputs:
+        for index in indices:
+            visit(index)
+    return reordered(program, order)
+
+
+def reordered(program: Program, order: list[int]) -> Program:
+    """Return the program with its instructions in another order, each after its operands."""
+    code = program.instructions
+    place = [0] * len(code)
+    for new, old in enumerate(order):
+        place[old] = new
+    at = place.__getitem__
+    instructions = tuple(
+        [
+            Instruction(one.op, tuple(map(at, one.operands)), one.data)
+            for one in map(code.__getitem__, order)
+        ]
+    )
+    outputs = tuple(tuple(place[k] for k in indices) for indices in program.outputs)
+    return replace(program, instructions=instructions, outputs=outputs)
+
+
+# The function behind a kernel, traced when somebody needs it.
+
+
+class TracedSource:
+    """A traceable function, its graph and its program, each formed at the first question.
+
+    A kernel that comes from the cache never asks, unless it is exported.
+
+    Parameters
+    ----------
+    calls : functions that are `shared` become routines of the program (see `trace`)
+    """
+
+    def __init__(
+        self, function: Traceable, inputs: Mapping[str, int], *, calls: bool = False
+    ) -> None:
+        self.function, self.calls = function, calls
+        self.inputs = dict(inputs)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph of the function."""
+        return trace(self.function, self.inputs, calls=self.calls)
+
+    @cached_property
+    def program(self) -> Program:
+        """The instructions, in the order in which they are emitted."""
+        return depth_first(lower(self.graph))

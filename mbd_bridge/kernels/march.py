@@ -31,18 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import KernelError, StateError
-from mbd_bridge.kernels.graph.ops import OPERATIONS, SINES
-from mbd_bridge.kernels.graph.trace import Traceable
-from mbd_bridge.kernels.instruction import Instruction
-from mbd_bridge.kernels.instructions.order import depth_first, reordered
-from mbd_bridge.kernels.instructions.program import Program
-from mbd_bridge.kernels.instructions.source import TracedSource
-from mbd_bridge.kernels.native import identity as addresses, machine
-from mbd_bridge.kernels.native.artifact import Artifact
-from mbd_bridge.kernels.native.cache import Cache
-from mbd_bridge.kernels.native.store import DEFAULT_CACHE, Store
-from mbd_bridge.kernels.run.layout import Floats
-from mbd_bridge.kernels.text.march_text import march_module
+from mbd_bridge.kernels import cache as addresses, machine
+from mbd_bridge.kernels.cache import DEFAULT_CACHE, Artifact, Cache, Store
+from mbd_bridge.kernels.instructions import Program, TracedSource, depth_first, reordered
+from mbd_bridge.kernels.layout import Floats
+from mbd_bridge.kernels.march_text import march_module
+from mbd_bridge.kernels.ops import OPERATIONS, SINES
+from mbd_bridge.kernels.recipe import Instruction
+from mbd_bridge.kernels.tracing import Traceable
 
 
 def inlined(program: Program) -> Program:

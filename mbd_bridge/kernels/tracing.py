@@ -1,26 +1,85 @@
-"""Functions that are traced once and called several times, where the trace allows it.
-
-A Runge-Kutta step asks four times for the same accelerations. Written out, that is four times the
-code to trace, to order and to compile, and to fetch at each step. `shared` makes one routine of
-such a function: a graph of its own, and for each call a node. What of its result does not depend on
-the arguments (zeros, structure) stays what it is, so that nothing is lost to who calls.
-"""
+"""From a function of arrays to the list of operations that it needs."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mbd_bridge.kernels.graph.expression import Tape
-from mbd_bridge.kernels.graph.graph import Graph, alive
-from mbd_bridge.kernels.graph.operate import operate
-from mbd_bridge.kernels.graph.ops import ROUTINE_CALLS
-from mbd_bridge.kernels.graph.symbol import Symbol
+from mbd_bridge.base.errors import KernelError
+from mbd_bridge.kernels.expression import FUNCTION_ADVICE, Symbol, Tape, apply, operate
+from mbd_bridge.kernels.ops import ROUTINE_CALLS, moved, operands
+
+# What a traced function computes: the list of operations that it needs.
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What a traced function computes.
+
+    Attributes
+    ----------
+    inputs : sizes of the input vectors, by name, in the order of the arguments
+    nodes : the live operations (see `Tape`), each after its operands
+    outputs : for each output array, flattened in C order, the position of each entry in `nodes`
+    shapes : the shapes of the outputs
+    """
+
+    inputs: dict[str, int]
+    nodes: tuple[tuple[Any, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each operation is done, inputs and constants left out."""
+        found: dict[str, int] = {}
+        for node in self.nodes:
+            if node[0] in ROUTINE_CALLS:
+                for op, number in node[-1].graph.counts().items():
+                    found[op] = found.get(op, 0) + number
+            elif node[0] not in ("input", "const", "part"):
+                found[node[0]] = found.get(node[0], 0) + 1
+        return found
+
+
+def alive(
+    tape: Sequence[tuple[Any, ...]],
+    inputs: dict[str, int],
+    flat: list[list[int]],
+    shapes: Sequence[tuple[int, ...]],
+) -> Graph:
+    """Return the graph of those of a tape's nodes that some output needs, renumbered."""
+    needed = [False] * len(tape)
+    for indices in flat:
+        for index in indices:
+            needed[index] = True
+    for index in range(len(tape) - 1, -1, -1):
+        if needed[index]:
+            for operand in operands(tape[index]):
+                needed[operand] = True
+    position: dict[int, int] = {}
+    nodes: list[tuple[Any, ...]] = []
+    for index, node in enumerate(tape):
+        if needed[index]:
+            position[index] = len(nodes)
+            nodes.append(moved(node, position))
+    outputs = tuple(tuple(position[index] for index in indices) for indices in flat)
+    return Graph(inputs, tuple(nodes), outputs, tuple(shapes))
+
+
+# Functions that are traced once and called several times, where the trace allows it.
+#
+# A Runge-Kutta step asks four times for the same accelerations. Written out, that is four times
+# the
+# code to trace, to order and to compile, and to fetch at each step. `shared` makes one routine of
+# such a function: a graph of its own, and for each call a node. What of its result does not depend
+# on
+# the arguments (zeros, structure) stays what it is, so that nothing is lost to who calls.
 
 WORTH = 8_000
 """Operations from which on a function is called, not written out. Measured on a Runge-Kutta step of
@@ -206,3 +265,61 @@ def _pattern(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, tuple(_pattern(part) for part in value.flat)
     return value
+
+
+Traceable = Callable[..., tuple[np.ndarray[Any, Any], ...]]
+"""A function of 1-D arrays that returns a tuple of arrays, made of the operations of `ops`."""
+
+
+def trace(function: Traceable, inputs: Mapping[str, int], *, calls: bool = False) -> Graph:
+    """Call `function` on symbols and return the graph of what its outputs depend on.
+
+    Parameters
+    ----------
+    function : takes one 1-D array an input, returns a tuple of arrays
+    inputs : name and size of each argument, in order
+    calls : functions that are `shared` are called; else they are written out each time
+    """
+    tape = Tape(calls)
+    arguments = []
+    for name, size in inputs.items():
+        vector = np.empty(size, dtype=object)
+        for k in range(size):
+            vector[k] = tape.put("input", name, k)
+        arguments.append(vector)
+    try:
+        results = function(*arguments)
+    except (TypeError, AttributeError) as problem:
+        if isinstance(problem, KernelError):
+            raise
+        advice = "" if FUNCTION_ADVICE in str(problem) else f"; {FUNCTION_ADVICE}"
+        raise KernelError(f"{_name(function)} cannot be traced: {problem}{advice}") from problem
+    if not isinstance(results, tuple):
+        raise KernelError(
+            f"{_name(function)}: a traced function returns a tuple of arrays, "
+            f"got {type(results).__name__}"
+        )
+    flat: list[list[int]] = []
+    shapes = []
+    for result in results:
+        array = np.asarray(result)
+        shapes.append(array.shape)
+        flat.append([_index(tape, value) for value in array.flat])
+    return with_needed_results(alive(tape.nodes, dict(inputs), flat, shapes))
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
+def _index(tape: Tape, value: Any) -> int:
+    """Return the position of an entry of a result."""
+    if isinstance(value, Symbol):
+        if value.tape is not tape:
+            raise KernelError("a result contains a symbol of another trace; do not keep symbols")
+        if value.conditional:
+            value = apply("where", value, 1.0, 0.0)
+        return int(value.index)
+    if not isinstance(value, (float, int, np.floating, np.integer, np.bool_)):
+        raise KernelError(f"a result contains {value!s:.60}; expected numbers and symbols")
+    return tape.const(float(value)).index

@@ -1,1 +1,0 @@
-"""Machine code: made, addressed, kept on disk, loaded."""

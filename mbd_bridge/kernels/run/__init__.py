@@ -1,1 +1,0 @@
-"""Compiled functions as Python holds and calls them."""

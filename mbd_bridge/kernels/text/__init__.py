@@ -1,1 +1,0 @@
-"""Programs as text: LLVM for vectors of states, one state and marches; C."""
