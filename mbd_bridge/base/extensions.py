@@ -19,8 +19,11 @@ from mbd_bridge.base.errors import ExtensionError, one_of, unknown_name, warn
 GROUPS = {
     "commands": "commands of mbd",
     "methods": "methods and attributes, CLASS.NAME",
+    "exports": "what mbd export writes",
+    "options": "options that say more of a machine, of mbd report",
     "observers": "what is counted along motions",
     "sections": "sections of a report",
+    "summaries": "what mbd loads tells beside the loads",
     "sidecars": "files beside a robot's file",
 }
 """What can be added, in words."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
+from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
 
 FORMS = ("URDF", "URDF+", "MJCF", "SDF")
 
@@ -22,7 +22,7 @@ frames and joints their coordinates; what the format has no place for is listed 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    add_actuators(parser)
+    add_stated(parser)
     parser.add_argument(
         "output", type=OutputFile, metavar="OUT", help="file to write: .urdf, .sdf or .xml (MJCF)"
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import add_state
 from mbd_bridge.cli.parser import OutputFile, add_robot
@@ -12,6 +14,7 @@ from mbd_bridge.cli.parser import OutputFile, add_robot
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.kernels import Kernel
+    from mbd_bridge.model import Model
     from mbd_bridge.simulation.system import System
     from mbd_bridge.solve import Assembly
 
@@ -22,14 +25,12 @@ WHAT = (
     "bias_forces",
     "joint_loads",
     "step",
-    "fmu",
 )
+"""Kernels; what applications write is in the group ``exports``: modules with `DESCRIPTION`, the
+names OPTIONS of their own options, `add_arguments` and `write`."""
 
 OF_STEPS = ("near", "fixed", "velocity", "prescribe", "torque", "effort_limits", "integrator")
-"""Options that only a step and an FMU take."""
-
-OF_FMUS = ("step", "fmi")
-"""Options that only an FMU takes."""
+"""Options that only steps take, and what is made of them."""
 
 TERM = (
     "{what} is that of the tree with its loops cut: a term of M a + h + Phi_q' lam = tau.\n"
@@ -45,16 +46,10 @@ gives the same digits.
   mbd export urdf/kuka_iiwa.urdf --what inverse_dynamics -o iiwa.c
   mbd export urdf/kuka_iiwa.urdf --what joint_loads --joints lbr_iiwa_joint_3 -o load.c
   mbd export urdf/four_bar.urdf --what step --near crank=0.5 --joints coupler_pin -o step.c
-  mbd export urdf/crank_rocker.urdf --what fmu --near crank=0.5 --joints coupler_pin -o rocker.fmu
 
 A step is that of mbd simulate: Runge-Kutta, put back onto the loops, under the same force elements,
 --prescribe and --torque, and with --joints it gives the loads of these joints, of loops too. It
 belongs to the constraint rows that are independent at the state of --near, --fixed and --velocity.
-
-An FMU (functional mock-up unit) holds that step for co-simulation in other programs, as C sources
-and as a binary for Linux if there is a C compiler. Joints that get no --torque and no --prescribe
-have an input torque.NAME. Coordinates q.NAME, velocities v.NAME, accelerations a.NAME, energies
-and, with --joints, loads load.JOINT.fx ... are outputs.
 
 The comment at the head of C files lists the arguments, the coordinates by name and order, the units
 and the convention of the loads.
@@ -65,31 +60,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("--c", action="store_true", help="as C source (the default)")
-    parser.add_argument("--what", choices=WHAT, required=True, help="which kernel")
-    shared.add_joints(
-        parser, "for joint_loads, step and fmu: whose, or all (default of joint_loads)"
-    )
+    parser.add_argument("--what", choices=(*WHAT, *_exports()), required=True, help="which kernel")
+    steps = ", ".join(("joint_loads", "step", *_exports()))
+    shared.add_joints(parser, f"for {steps}: whose, or all (default of joint_loads)")
     add_state(parser)
     inputs.add_arguments(parser)
     parser.add_argument(
         "--integrator",
         metavar="NAME",
-        help="of a step or an FMU: rk4 (default), newmark, hht, generalised_alpha or "
-        "explicit_newmark",
+        help="of a step: rk4 (default), newmark, hht, generalised_alpha or explicit_newmark",
     )
-    parser.add_argument(
-        "--step", type=float, metavar="H", help="of an FMU's integration, s (0.001)"
-    )
-    parser.add_argument("--fmi", type=int, choices=(2, 3), help="version of FMI (3)")
-    parser.add_argument(
-        "--name", help="of the C function, or of the FMU's model; default: that of the kernel"
-    )
+    for one in _exports().values():
+        one.add_arguments(parser)
+        parser.description = f"{parser.description}\n{one.DESCRIPTION}"
+    parser.add_argument("--name", help="of the C function or model; default: that of the kernel")
     parser.add_argument(
         "-o",
         "--output",
         type=OutputFile,
         metavar="FILE",
-        help="file to write; default: stdout, ROBOT.fmu of an FMU",
+        help="file to write; default of C: stdout",
     )
 
 
@@ -99,12 +89,11 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.kernels import c_source
 
-    taking = {
-        "joint_loads, step or fmu": (("joints",), ("joint_loads", "step", "fmu")),
-        "step or fmu": (OF_STEPS, ("step", "fmu")),
-        "fmu": (OF_FMUS, ("fmu",)),
-    }
-    for kinds, (names, kernels) in taking.items():
+    exports = _exports()
+    taking = [(("joints",), ("joint_loads", "step", *exports)), (OF_STEPS, ("step", *exports))]
+    taking += [(one.OPTIONS, (name,)) for name, one in exports.items()]
+    for names, kernels in taking:
+        kinds = " or ".join(filter(None, (", ".join(kernels[:-1]), kernels[-1])))
         for name in names:
             if getattr(options, name) and options.what not in kernels:
                 option = name.replace("_", "-")
@@ -112,8 +101,9 @@ def run(options: argparse.Namespace) -> int:
                     f"--{option} is for --what {kinds}, not for {options.what}; leave it out"
                 )
     robot = screen.load_robot(options)
-    if options.what == "fmu":
-        return _fmu(robot, options)
+    if options.what in exports:
+        code: int = exports[options.what].write(robot, options)
+        return code
     if options.what == "step":
         said, text = "step", _step(robot, options)
     else:
@@ -131,41 +121,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _fmu(robot: Mechanism, options: argparse.Namespace) -> int:
-    """Write an FMU, and say what is in it."""
-    import warnings
-    from pathlib import Path
-
-    from mbd_bridge.applications.fmu.export import export_fmu
-    from mbd_bridge.base.errors import MbdWarning
-    from mbd_bridge.cli import screen
-    from mbd_bridge.simulation.variables import UNDETERMINED
-
-    system, start = _system(robot, options, inputs_of_joints=True)
-    path = options.output or f"{Path(options.robot).stem}.fmu"
-    more = {} if options.step is None else {"step": options.step}
-    integrator: Any = options.integrator or "rk4"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", MbdWarning)
-        found = export_fmu(
-            system,
-            path,
-            q=start.q,
-            v=start.v,
-            fmi=options.fmi or 3,
-            name=options.name,
-            integrator=integrator,
-            **more,
-        )
-    for warning in caught:
-        screen.say(str(warning.message), "warning")
-    for kind in ("input", "tunable", "fixed", "output"):
-        for own, one in found.variables:
-            if own == kind:
-                lost = one.description.startswith(UNDETERMINED)
-                screen.say(f"{kind}  {one.name}{' (undetermined)' if lost else ''}")
-    screen.say(f"{found!r} written to {path}")
-    return 0
+def _exports() -> dict[str, Any]:
+    return {name: one.load() for name, one in of_applications("exports").items()}
 
 
 def _step(robot: Mechanism, options: argparse.Namespace) -> str:
@@ -177,7 +134,7 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     from mbd_bridge.simulation.equations import Equations
     from mbd_bridge.simulation.steps.source import step_source
 
-    system, start = _system(robot, options)
+    system, start = system_of(robot, options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         equations = Equations(system, q=start.q, v=start.v)
@@ -187,16 +144,17 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     return step_source(equations, options.name or "step", integrator=integrator)
 
 
-def _system(
-    robot: Mechanism, options: argparse.Namespace, inputs_of_joints: bool = False
+def system_of(
+    robot: Mechanism,
+    options: argparse.Namespace,
+    more: Callable[[Model, Sequence[str]], Mapping[str, Any]] | None = None,
 ) -> tuple[System, Assembly]:
     """Return the system that the options describe, and its initial state.
 
     Parameters
     ----------
-    inputs_of_joints : give joints that nothing else moves an input for their torque
+    more : returns further torques of a model, of other coordinates than those named
     """
-    from mbd_bridge.applications.fmu.export import torque_inputs
     from mbd_bridge.cli.assemble import say_start
     from mbd_bridge.cli.simulate import start_of
     from mbd_bridge.simulation.system import System
@@ -204,8 +162,8 @@ def _system(
     every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
     moved = inputs.motions(robot, options.prescribe)
     torque: dict[str, Any] = dict(inputs.forces(robot, options.torque))
-    if inputs_of_joints:
-        torque |= torque_inputs(robot.model, but=(*torque, *moved))
+    if more is not None:
+        torque |= more(robot.model, (*torque, *moved))
     system = System(
         robot,
         torque=torque or None,

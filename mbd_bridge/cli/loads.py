@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import add_actuators, add_output, add_robot, vector
+from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
 
 if TYPE_CHECKING:
-    from mbd_bridge.applications.motors import MotorsCounter
     from mbd_bridge.base.assumptions import Assumptions
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.loads.efforts import EffortDifferences
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     motion_file.add_pose(parser)
     add_joints(parser)
     add_output(parser)
-    add_actuators(parser)
+    add_stated(parser)
     add_convention(parser)
     parser.add_argument(
         "--reaction",
@@ -102,7 +103,6 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import loop_tables, screen
-    from mbd_bridge.cli.motors import tables as motor_tables
 
     motion_file.check_given(options)
     shared.check_table(options)
@@ -122,10 +122,11 @@ def run(options: argparse.Namespace) -> int:
             minimum_norm=options.minimum_norm,
         )
     with motion_file.pieces(options, model) as pieces:
-        counter = None
-        if options.output and robot.has_motors:
-            counter = robot.motors_counter(loop_loads.inputs(options, robot, forces))
-        rows, peaks, lost, assumed, efforts = _write(solver, pieces, options, forces, counter)
+        summaries = []
+        for one in of_applications("summaries").values() if options.output else ():
+            summary = one.load()(robot, loop_loads.inputs(options, robot, forces))
+            summaries += [summary] if summary is not None else []
+        rows, peaks, lost, assumed, efforts = _write(solver, pieces, options, forces, summaries)
     notes = (*pieces.notes, *lost)
     if options.output is None:
         notes += () if forces is None else forces.said
@@ -139,10 +140,10 @@ def run(options: argparse.Namespace) -> int:
         screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
         if efforts:
             screen.show(screen.stderr(), "", loop_tables.efforts(efforts))
-        if counter is not None:
-            motors = counter.motors()
-            screen.show(screen.stderr(), "", *motor_tables(motors))
-            assumed = assumed.adding(*motors.assumed)
+        for summary in summaries:
+            tables, more = summary.told()
+            screen.show(screen.stderr(), "", *tables)
+            assumed = assumed.adding(*more)
         screen.show(screen.stderr(), "", screen.assumptions(assumed), "")
         screen.rows_written(rows, options.output)
     return 0
@@ -153,7 +154,7 @@ def _write(
     pieces: Pieces,
     options: argparse.Namespace,
     forces: ExternalForces | None,
-    motors: MotorsCounter | None,
+    summaries: Sequence[Any],
 ) -> tuple[int, LoadPeaks, tuple[str, ...], Assumptions, EffortDifferences | None]:
     """Write the loads piece by piece; return rows, peaks, notes, assumptions, efforts."""
     from mbd_bridge.cli import screen
@@ -179,8 +180,8 @@ def _write(
             peaks.add(motion.time, loads)
             counter.add(loads)
             use = total_use(use, loads)
-            if motors is not None:
-                motors.add(motion)
+            for summary in summaries:
+                summary.add(motion)
             rows += len(motion.time)
     assert peaks is not None
     lost = lost_components(solver.joints, named, sure)

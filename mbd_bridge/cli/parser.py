@@ -10,25 +10,19 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from mbd_bridge.base.extensions import extensions, of_applications, working
+
 COMMANDS = (
     "info",
     "assemble",
     "complete",
     "ik",
     "loads",
-    "spectrum",
     "cases",
-    "motors",
-    "bearings",
-    "freebody",
     "sections",
     "worst",
     "report",
     "simulate",
-    "modes",
-    "run",
-    "study",
-    "symbolic",
     "plot",
     "view",
     "check",
@@ -37,7 +31,8 @@ COMMANDS = (
     "convert",
     "models",
 )
-"""Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`."""
+"""Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`; those of
+applications and plugins (group ``commands``) have an EXAMPLE, too: words, and what they do."""
 
 XACRO_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 
@@ -49,19 +44,11 @@ The load in any joint of any machine, in machine code made for that machine.
   mbd complete machine.urdf legs.csv -o whole.csv     a motion from a part of its columns
   mbd ik robot.urdf path.csv -o motion.csv            a motion that takes a frame along a path
   mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
-  mbd spectrum robot.urdf motion.csv --joints elbow   its cycles and damage-equivalent loads
-  mbd motors robot.urdf motion.csv                    torque, speed and power of its motors
-  mbd bearings robot.urdf motion.csv                  radial, axial, tilting loads; rating lives
   mbd cases robot.urdf a=a.csv b=b.csv                several motions with weights, variants
-  mbd freebody robot.urdf motion.csv --link forearm   all that acts on a link, at its peaks
   mbd sections arm.urdf motion.csv --link forearm     loads and stress inside a flexible link
   mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses
   mbd report robot.urdf motion.csv -o report.html     an HTML report of all that
   mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
-  mbd modes machine.urdf                              its modes about the equilibrium
-  mbd run machine.urdf --seconds 60                   at wall-clock pace, with its jitter
-  mbd study variants.yaml --workers 2                 thousands of variants
-  mbd symbolic machine.urdf                           its equations as formulas
   mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
   mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
   mbd check robot.urdf                                are our numbers those of pinocchio?
@@ -115,18 +102,31 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
     from mbd_bridge import __version__
 
     raw = argparse.RawDescriptionHelpFormatter
-    parser = Parser("mbd", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
+    command = next((word for word in words if not word.startswith("-")), "")
+    modules = _modules(command)
+    examples = (getattr(module, "EXAMPLE", None) for module in modules.values())
+    lines = "".join(f"  {one[0]:<50}  {one[1]}\n" for one in examples if one)
+    parser = Parser("mbd", description=DESCRIPTION + lines, epilog=EPILOG, formatter_class=raw)
     parser.add_argument("--version", action="version", version=f"mbd_bridge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    command = next((word for word in words if not word.startswith("-")), None)
-    for name in COMMANDS if command not in COMMANDS else [command]:
-        module = importlib.import_module(f"mbd_bridge.cli.{name}")
+    for name, module in modules.items():
         entry = commands.add_parser(
             name, help=module.SUMMARY, description=module.DESCRIPTION, formatter_class=raw
         )
         module.add_arguments(entry)
         entry.set_defaults(run=module.run, parser=entry)
     return parser
+
+
+def _modules(command: str) -> dict[str, Any]:
+    """Return the module of a command, by name; of all commands if there is no such one."""
+    if command in COMMANDS:
+        return {command: importlib.import_module(f"mbd_bridge.cli.{command}")}
+    for known in (of_applications, extensions):
+        if command in known("commands"):
+            return {command: known("commands")[command].load()}
+    ours = {name: importlib.import_module(f"mbd_bridge.cli.{name}") for name in COMMANDS}
+    return ours | dict(working("commands"))
 
 
 def xacro_arguments(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -234,14 +234,15 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     flexible.add_argument("--rigid", action="store_true", help="without the links of that file")
 
 
-def add_actuators(parser: argparse.ArgumentParser) -> None:
-    """Add the file of motors and gears."""
-    parser.add_argument(
-        "--actuators",
-        metavar="FILE",
-        help="motors and gears of the machine; by default those of NAME.actuators.yaml beside "
-        "ROBOT, if it is there",
-    )
+def add_stated(parser: argparse.ArgumentParser) -> None:
+    """Add the files of what applications state of a machine."""
+    for name in of_applications("sidecars"):
+        parser.add_argument(
+            f"--{name}",
+            metavar="FILE",
+            help=f"{name} of the machine; by default those of NAME.{name}.yaml beside ROBOT, if it "
+            "is there",
+        )
 
 
 def placed_motion(options: argparse.Namespace, words: list[str]) -> bool:

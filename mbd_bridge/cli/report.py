@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mbd_bridge.cli import bearings, case_words, external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
+from mbd_bridge.base.extensions import of_applications
+from mbd_bridge.cli import case_words, external, loop_loads, motion_file, shared
+from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
 
 SUMMARY = "a page with picture, loads, actuators, bearings, spectra and cross-check"
 DESCRIPTION = """\
@@ -36,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_joints(parser, "whose loads; default: all, the cut ones too")
     loop_loads.add_arguments(parser)
     shared.add_exponents(parser)
-    add_actuators(parser)
-    bearings.add_known(parser)
+    add_stated(parser)
+    for one in of_applications("options").values():
+        one.load().add_options(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
     title = parser.add_argument_group("of the title block")
@@ -66,7 +68,9 @@ def run(options: argparse.Namespace) -> int:
 
     files = case_words.files(options)
     weights = case_words.weights(options, files)
-    robot = bearings.with_options(loop_loads.load_robot(options), options)
+    robot = loop_loads.load_robot(options)
+    for one in of_applications("options").values():
+        robot = one.load().with_options(robot, options)
     cases: dict[str, Any] = {
         name: (case_words.CasePieces(one, robot.model), external.read(one, robot) or {})
         for name, one in case_words.of_each(options, files).items()

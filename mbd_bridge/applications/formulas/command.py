@@ -7,6 +7,7 @@ import sys
 
 from mbd_bridge.cli.parser import NamesAction, add_robot, from_zero
 
+EXAMPLE = "mbd symbolic machine.urdf", "its equations as formulas"
 SUMMARY = "print the equations of a small mechanism as formulas"
 DESCRIPTION = """\
 Print mass matrix M, Christoffel symbols C(i), gravity G, stiffness K of flexible links, and the

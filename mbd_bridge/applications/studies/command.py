@@ -10,6 +10,7 @@ import numpy as np
 from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import OutputFile, whole_number
 
+EXAMPLE = "mbd study variants.yaml --workers 2", "thousands of variants"
 SUMMARY = "simulate thousands to millions of variants that a file describes"
 DESCRIPTION = """\
 Simulate the variants of a machine that a file describes, or compute their joint loads, and give a

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import add_robot, whole_number
+from mbd_bridge.cli.parser import add_robot, add_stated, whole_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.bearings import BearingDuty, Bearings
 
+EXAMPLE = "mbd bearings robot.urdf motion.csv", "radial, axial, tilting loads; rating lives"
 SUMMARY = "radial, axial and tilting loads of bearings, and rating lives (ISO 281)"
 DESCRIPTION = f"""\
 Compute what the bearings of joints with one axis carry along a motion: radial and axial force,
@@ -41,15 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     shared.add_joints(parser, "default: all with one axis")
-    add_known(parser)
+    add_stated(parser)
+    add_options(parser)
     external.add_arguments(parser)
     loop_loads.add_arguments(parser)
     motion_file.add_arguments(parser)
     shared.add_threads(parser)
 
 
-def add_known(parser: argparse.ArgumentParser) -> None:
-    """Declare the bearings."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare bearings beside those that are stated."""
     parser.add_argument(
         "--bearing",
         action="append",
@@ -69,12 +71,6 @@ def add_known(parser: argparse.ArgumentParser) -> None:
         "--reliability", type=whole_number, metavar="%", help="90 (default), 95 to 99"
     )
     parser.add_argument("--aiso", type=float, metavar="a", help="of ISO 281 (1)")
-    parser.add_argument(
-        "--bearings",
-        metavar="FILE",
-        help="rolling bearings of the machine; by default those of NAME.bearings.yaml beside "
-        "ROBOT, if it is there",
-    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,6 +12,10 @@ from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 if TYPE_CHECKING:
     from mbd_bridge.applications.free_body import FreeBody, NearestInstants, PeakInstants
 
+EXAMPLE = (
+    "mbd freebody robot.urdf motion.csv --link forearm",
+    "all that acts on a link, at its peaks",
+)
 SUMMARY = "all that acts on a link at chosen instants, for strength analysis"
 DESCRIPTION = """\
 Cut one link free: the force and moment of every joint on it (fixed ones, loop joints), gravity and

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.streaming import LoadHistory
     from mbd_bridge.motion import Motion
 
+EXAMPLE = (
+    "mbd spectrum robot.urdf motion.csv --joints elbow",
+    "its cycles and damage-equivalent loads",
+)
 SUMMARY = "cycles and damage-equivalent loads of joints along a motion"
 DESCRIPTION = f"""\
 Count the rainflow cycles (ASTM E1049-85) of every component of the loads in chosen joints, and give

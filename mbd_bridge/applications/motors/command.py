@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import OutputFile, add_actuators, add_robot
+from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
 from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.pictures import PLOT_NAMES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from mbd_bridge.api.load_inputs import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors
+    from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors, MotorsCounter
+    from mbd_bridge.base.assumptions import Assumption
     from mbd_bridge.files.table import Column
+    from mbd_bridge.motion import Motion
 
+EXAMPLE = "mbd motors robot.urdf motion.csv", "torque, speed and power of its motors"
 SUMMARY = "torque, speed and power of motors along a motion; are they large enough?"
 DESCRIPTION = f"""\
 Compute what the motors of a machine have to do along a motion: torque, speed and power at their
@@ -64,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot", type=OutputFile, metavar="FILE", help=f"torque over speed: {PLOT_NAMES}"
     )
-    add_actuators(parser)
+    add_stated(parser)
     group = parser.add_argument_group("the motors (repeatable; JOINT 'all' stands for all)")
     for name, (numbers, text) in OPTIONS.items():
         group.add_argument(
@@ -132,6 +136,27 @@ def tables(motors: Motors) -> tuple[Table | str, ...]:
         )
     verdicts = [(duty.name, str(duty.verdict)) for duty in motors.duties]
     return screen.table(heads, rows), "", screen.table(("motor of", "verdict"), verdicts)
+
+
+class Summary:
+    """What ``mbd loads`` tells of motors beside the loads."""
+
+    def __init__(self, counter: MotorsCounter) -> None:
+        self._counter = counter
+
+    def add(self, motion: Motion) -> None:
+        """Take in the next piece of the motion."""
+        self._counter.add(motion)
+
+    def told(self) -> tuple[tuple[Table | str, ...], tuple[Assumption, ...]]:
+        """Return what the command line shows, and what it assumes."""
+        motors = self._counter.motors()
+        return tables(motors), motors.assumed
+
+
+def summary(robot: Mechanism, inputs: LoadInputs) -> Summary | None:
+    """Return what counts the duties of a machine's motors along a motion; None: it has none."""
+    return Summary(robot.motors_counter(inputs)) if robot.has_motors else None
 
 
 def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 
+EXAMPLE = "mbd run machine.urdf --seconds 60", "at wall-clock pace, with its jitter"
 SUMMARY = "run a mechanism at wall-clock pace, and measure jitter"
 DESCRIPTION = """\
 Let a mechanism move from a state that satisfies its loops in fixed steps, each begun when the clock
