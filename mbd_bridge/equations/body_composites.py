@@ -18,6 +18,7 @@ it needs half the operations, the kernels take M from here; `motion` has the pap
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from mbd_bridge.equations.composite import symmetric_turn
 from mbd_bridge.equations.flexible import FlexibleInertia, flexible_inertia
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.model import JointMotion, Model
-from mbd_bridge.model.spatial import Array, cross, zeros
+from mbd_bridge.model.spatial import Array, Inertia, cross, zeros
 
 LONG = 24
 """Bodies on a branch from which on there are stations. On shorter ones the positions of bodies in
@@ -50,6 +51,11 @@ class BodyComposite(NamedTuple):
     moment: Array
     inertia: Array
 
+    @staticmethod
+    def of(inertia: Inertia) -> BodyComposite:
+        """Return that of a rigid body about its frame's origin."""
+        return BodyComposite(inertia.mass, inertia.mass * inertia.centre, inertia.about_origin())
+
     def plus(self, other: BodyComposite) -> BodyComposite:
         """Return the sum of two composites in one frame."""
         inertia = self.inertia + other.inertia
@@ -69,27 +75,76 @@ class BodyComposite(NamedTuple):
         return BodyComposite(self.mass, turned + self.mass * p, inertia)
 
 
+class Column(NamedTuple):
+    """The wrench (K B) that a unit acceleration needs, on the body that it moves, in its axes.
+
+    Attributes
+    ----------
+    velocity : number of the velocity
+    body : what moves
+    ratio : acceleration of the body's own joint for a unit one of the velocity
+    own : number of the velocity among those of this body's joint; None if it is not its joint's
+    """
+
+    velocity: int
+    body: int
+    ratio: float
+    own: int | None
+    force: Array
+    torque: Array
+
+
+class BodyComposites(NamedTuple):
+    """What the mass matrix is made of: what each body carries, and the columns K B."""
+
+    model: Model
+    motions: list[JointMotion]
+    flexible: list[FlexibleInertia]
+    carried: list[BodyComposite]
+    columns: list[Column]
+    inward: _Inward
+
+    @staticmethod
+    def of(model: Model, q: Array, joints: Iterable[int] = ()) -> BodyComposites:
+        """Return those of a position; `joints`: those whose sections are wanted (`sections`)."""
+        motions = body_motions(model, q, np.zeros(model.nv))
+        flexible = [flexible_inertia(part, q) for part in model.flexible]
+        carried = _composites(model, motions, flexible)
+        columns = []
+        for outer, body in enumerate(model.bodies):
+            mass, moment, inertia = carried[outer]
+            for k in range(body.type.nv):
+                T, H = motions[outer].linear[:, k], motions[outer].angular[:, k]
+                force, torque = mass * T + cross(H, moment), inertia @ H + cross(moment, T)
+                columns.append(Column(body.v.start + k, outer, body.ratio, k, force, torque))
+        for part, bent in zip(model.flexible, flexible, strict=True):
+            for k in range(part.v.stop - part.v.start):
+                wrench = bent.force[:, k], bent.torque[:, k]
+                columns.append(Column(part.v.start + k, part.body, 1.0, None, *wrench))
+        stops = {model.joints[j].body for j in joints}
+        inward = _Inward(model, motions, *_seen_from_stations(model, motions, stops))
+        return BodyComposites(model, motions, flexible, carried, columns, inward)
+
+    def mass_matrix(self) -> Array:
+        """Return M (nv, nv) along the mechanism's independent velocities."""
+        model, nv = self.model, self.model.nv
+        like = [*(c.inertia for c in self.carried), *(m.rotation for m in self.motions)]
+        M = zeros((nv, nv), *like)
+        modal = {
+            part.v.start: (part.v, bent.modal)
+            for part, bent in zip(model.flexible, self.flexible, strict=True)
+        }
+        for column in self.columns:
+            if column.own is None and column.velocity in modal:  # the first of its link
+                v, inertia = modal[column.velocity]
+                M[v, v] = M[v, v] + inertia
+            self.inward.put(M, column)
+        return with_rotors(model, M)
+
+
 def mass_matrix_by_bodies(model: Model, q: Array) -> Array:
     """Return M (nv, nv) along the mechanism's independent velocities."""
-    motions = body_motions(model, q, np.zeros(model.nv))
-    flexible = [flexible_inertia(part, q) for part in model.flexible]
-    found = _composites(model, motions, flexible)
-    inward = _Inward(model, motions, *_seen_from_stations(model, motions))
-    M = zeros((model.nv, model.nv), *(c.inertia for c in found), *(m.rotation for m in motions))
-    for outer, body in enumerate(model.bodies):
-        own = found[outer]
-        for k in range(body.type.nv):
-            column = body.v.start + k
-            T, H = motions[outer].linear[:, k], motions[outer].angular[:, k]
-            force = own.mass * T + cross(H, own.moment)
-            torque = own.inertia @ H + cross(own.moment, T)
-            inward.put(M, column, force, torque, outer, body.ratio, k)
-    for part, own_inertia in zip(model.flexible, flexible, strict=True):
-        M[part.v, part.v] = M[part.v, part.v] + own_inertia.modal
-        for k in range(part.v.stop - part.v.start):
-            force, torque = own_inertia.force[:, k], own_inertia.torque[:, k]
-            inward.put(M, part.v.start + k, force, torque, part.body, 1.0, None)
-    return with_rotors(model, M)
+    return BodyComposites.of(model, q).mass_matrix()
 
 
 def with_rotors(model: Model, M: Array) -> Array:
@@ -105,41 +160,40 @@ class _Inward(NamedTuple):
     stations: set[int]
     seen: list[JointMotion]
 
-    def put(
-        self,
-        M: Array,
-        column: int,
-        force: Array,
-        torque: Array,
-        outer: int,
-        ratio: float,
-        own: int | None,
-    ) -> None:
-        """Add a column of M: the power of a wrench on body `outer` on the bodies that carry it.
+    def put(self, M: Array, column: Column) -> None:
+        """Add a column of M: the power of its wrench on the bodies that carry it."""
+        for inner, seen, force, torque in self.path(column):
+            carrier = self.model.bodies[inner]
+            share = column.ratio * carrier.ratio
+            entries = share * (seen.linear.T @ force + seen.angular.T @ torque)
+            own = column.own if inner == column.body else None
+            _put(M, carrier.v, column.velocity, entries, own)
 
-        Parameters
-        ----------
-        own : number of the column among those of this body's joint; None if it is not its joint's
+    def path(self, column: Column) -> Iterator[tuple[int, JointMotion, Array, Array]]:
+        """Go through the bodies inwards: each one's motion and the wrench, in the same frame.
+
+        That is the body's own at the column's body and at stations.
         """
+        force, torque, outer = column.force, column.torque, column.body
         seen, inner = self.motions[outer], outer
         while inner >= 0:
-            carrier = self.model.bodies[inner]
-            share = ratio * carrier.ratio
-            entries = share * (seen.linear.T @ force + seen.angular.T @ torque)
-            _put(M, carrier.v, column, entries, own if inner == outer else None)
+            yield inner, seen, force, torque
             if inner == outer or inner in self.stations:
                 rotation, position = self.seen[inner].rotation, self.seen[inner].position
                 force = rotation @ force
                 torque = rotation @ torque + cross(position, force)
-            inner = carrier.parent
+            inner = self.model.bodies[inner].parent
             seen = self.motions[inner] if inner in self.stations else self.seen[inner]
 
 
 def _seen_from_stations(
-    model: Model, motions: list[JointMotion]
+    model: Model, motions: list[JointMotion], stops: set[int]
 ) -> tuple[set[int], list[JointMotion]]:
-    """Return the stations, and each body's motion as seen from the station of its parent."""
-    stations = station_bodies(model)
+    """Return the stations, and each body's motion as seen from the station of its parent.
+
+    `stops` are bodies that have to be stations.
+    """
+    stations = station_bodies(model) | stops
     inwards: list[JointMotion] = []
     for index, (body, motion) in enumerate(zip(model.bodies, motions, strict=True)):
         seen = motion
@@ -222,10 +276,7 @@ def _put(M: Array, rows: slice, column: int, entries: Array, k: int | None) -> N
 def _composites(
     model: Model, motions: list[JointMotion], flexible: list[FlexibleInertia]
 ) -> list[BodyComposite]:
-    found: list[BodyComposite] = []
-    for body in model.bodies:
-        own = body.inertia
-        found.append(BodyComposite(own.mass, own.mass * own.centre, own.about_origin()))
+    found = [BodyComposite.of(body.inertia) for body in model.bodies]
     for part, at in zip(model.flexible, flexible, strict=True):
         bent = BodyComposite(part.integrals.mass, at.moment, at.inertia)
         found[part.body] = found[part.body].plus(bent)

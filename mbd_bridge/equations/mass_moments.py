@@ -56,10 +56,17 @@ NOTHING = MassMoments(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 class Shares(NamedTuple):
-    """For each body, what it keeps, and what it gave to its parent (in the parent's frame)."""
+    """For each body, what it keeps, and what it gave to its parent.
+
+    Attributes
+    ----------
+    given : in the parent's frame
+    through : the same in the body's own: its joint carries it, too
+    """
 
     kept: list[MassMoments]
     given: list[MassMoments]
+    through: list[MassMoments]
 
 
 def share_out(model: Model, asked: Iterable[int] = ()) -> Shares:
@@ -71,7 +78,7 @@ def share_out(model: Model, asked: Iterable[int] = ()) -> Shares:
     """
     whole = set(asked)
     kept = [MassMoments.of(body.inertia) for body in model.bodies]
-    given = [NOTHING] * len(kept)
+    given, through = [NOTHING] * len(kept), [NOTHING] * len(kept)
     for i in range(len(kept) - 1, 0, -1):
         body = model.bodies[i]
         if body.joint in whole or body.type.name not in AXIS:
@@ -81,9 +88,9 @@ def share_out(model: Model, asked: Iterable[int] = ()) -> Shares:
             own.mass, np.array([0.0, 0.0, own.first[2]]), np.diag([0.0, 0.0, own.second[2, 2]])
         )
         kept[i] = own.minus(on_axis)
-        given[i] = _in_parent(on_axis, body)
+        through[i], given[i] = on_axis, _in_parent(on_axis, body)
         kept[body.parent] = kept[body.parent].plus(given[i])
-    return Shares(kept, given)
+    return Shares(kept, given, through)
 
 
 def _in_parent(on_axis: MassMoments, body: Body) -> MassMoments:

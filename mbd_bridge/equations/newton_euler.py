@@ -68,13 +68,21 @@ def recursive_loads(
     a: Array,
     joints: Sequence[int] = (),
     external: External | None = None,
+    *,
+    along_with_forces: bool = False,
 ) -> Loads:
-    """Return loads and actuators for a motion (q, v, a) by the recursive Newton-Euler equations."""
+    """Return loads and actuators for a motion (q, v, a) by the recursive Newton-Euler equations.
+
+    Parameters
+    ----------
+    along_with_forces : the recursion is that of the forces alone, so that a graph that has these
+        gets the loads with few operations more; by themselves they need some more
+    """
     external = external or {}
     motions = body_motions(model, q, v)
     rates = _outward(model, motions, v, a)
     flexible = [flexible_loads(part, q, v, a, *rates[part.body]) for part in model.flexible]
-    shares = share_out(model, joints)
+    shares = share_out(model, () if along_with_forces else joints)
     at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
     for i in range(len(model.bodies) - 1, -1, -1):
         whole = model.joints[model.bodies[i].joint]
@@ -86,7 +94,8 @@ def recursive_loads(
     for j in joints:
         joint = model.joints[j]
         if model.bodies[joint.body].joint == j:
-            wrenches.append(at_bodies[joint.body])
+            through = inertial_wrench(shares.through[joint.body], rates[joint.body])
+            wrenches.append(at_bodies[joint.body] + through)
         else:
             parts = _onto(at_bodies, motions, joint.children)
             mass = MassMoments.of(joint.inertia)
@@ -110,13 +119,37 @@ def recursive_loads(
 def external_forces(model: Model, q: Array, external: External) -> Array:
     """Return the generalised forces (nv,) of external wrenches: their power is forces · v."""
     motions = body_motions(model, q, np.zeros(model.nv))
+    carried = _external_at_bodies(model, motions, external)
+    return _generalised(
+        model, [generalised_force(m, w) for m, w in zip(motions, carried, strict=True)]
+    )
+
+
+def carried_wrenches(
+    model: Model, motions: list[JointMotion], joints: Sequence[int], external: External
+) -> list[Array]:
+    """Return the external wrenches (6,) that joints carry, as `Loads.wrench`."""
+    at_bodies = _external_at_bodies(model, motions, external)
+    wrenches = []
+    for j in joints:
+        joint = model.joints[j]
+        if model.bodies[joint.body].joint == j:
+            wrenches.append(at_bodies[joint.body])
+        else:
+            own = wrench_on(model, joint.beyond, external)
+            wrenches.append(own + _onto(at_bodies, motions, joint.children))
+    return wrenches
+
+
+def _external_at_bodies(
+    model: Model, motions: list[JointMotion], external: External
+) -> list[Array]:
+    """Return the external wrenches on what each body carries, at its origin, in its axes."""
     at_bodies: list[Array] = [np.zeros(6)] * len(model.bodies)
     for i in range(len(model.bodies) - 1, -1, -1):
         own = wrench_on(model, model.joints[model.bodies[i].joint].beyond, external)
         at_bodies[i] = own + _onto(at_bodies, motions, model.children[i])
-    return _generalised(
-        model, [generalised_force(m, w) for m, w in zip(motions, at_bodies, strict=True)]
-    )
+    return at_bodies
 
 
 def root_forces(model: Model, q: Array, v: Array, wrenches: Mapping[int, Array]) -> Array:

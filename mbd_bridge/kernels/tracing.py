@@ -308,6 +308,35 @@ def trace(function: Traceable, inputs: Mapping[str, int], *, calls: bool = False
     return with_needed_results(alive(tape.nodes, dict(inputs), flat, shapes))
 
 
+def fewest_operations(
+    known: Sequence[Any], function: Callable[[Any], tuple[Any, ...]], *ways: Any
+) -> tuple[Any, ...]:
+    """Return function(way) of the way that adds the fewest operations to what is known.
+
+    Parameters
+    ----------
+    known : arrays that are computed in any case
+    ways : of several that tie, or of floats, the first one counts
+    """
+    results = [function(way) for way in ways]
+    roots = [list(_roots(known)), *([*_roots(known), *_roots(result)] for result in results)]
+    before, *after = (_operations(each) for each in roots)
+    return min(zip(after, results, strict=True), key=lambda pair: pair[0] - before)[1]
+
+
+def _roots(arrays: Sequence[Any]) -> Iterator[Symbol]:
+    for array in arrays:
+        yield from (entry for entry in np.ravel(array) if isinstance(entry, Symbol))
+
+
+def _operations(roots: Sequence[Symbol]) -> int:
+    """Return how many operations symbols of one tape need."""
+    if not roots:
+        return 0
+    graph = alive(roots[0].tape.nodes, {}, [[root.index for root in roots]], [(len(roots),)])
+    return sum(graph.counts().values())
+
+
 def _name(function: object) -> str:
     return str(getattr(function, "__qualname__", function))
 

@@ -8,9 +8,9 @@ gives every load:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,18 @@ from mbd_bridge.equations.external import External, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
+from mbd_bridge.equations.sections import Section, section_loads
 from mbd_bridge.equations.state_vectors import BodyState, state_vectors
+from mbd_bridge.kernels.tracing import fewest_operations
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.model import JointMotion, Model, ModelJoint
 from mbd_bridge.model.spatial import Array, Inertia, is_zero, zeros
 
 NOTHING: Mapping[int, Array] = {}
+
+Formulation = Literal["auto", "non-recursive", "recursive"]
+"""How loads of the tree's joints follow: KimYou97 (30) from the terms of M and h, the recursive
+Newton-Euler equations, or what needs fewer operations."""
 
 COUPLING = "coupling"
 """Type of cuts that are gears: their actuation is the generalised force on what follows."""
@@ -52,6 +58,11 @@ class LoadSelection:
     joints: tuple[JointPlace, ...]
     convention: Convention
     reaction: bool = False
+
+    @property
+    def tree_joints(self) -> list[int]:
+        """The joints of the tree among them."""
+        return [number for cut, number in self.joints if not cut]
 
 
 class Sizes(NamedTuple):
@@ -138,6 +149,7 @@ def selected_loads(
     external: External,
     lam: Array | None = None,
     within: Mapping[int, Array] = NOTHING,
+    sections: Sequence[Section] | None = None,
 ) -> tuple[Array, ...]:
     """Return forces (J, 3), moments (J, 3), actuators (F,) and, if selected, the reactions.
 
@@ -146,16 +158,23 @@ def selected_loads(
     lam : (m,) multipliers of the cuts' rows; None: the loops are left open
     within : by number of the cut, what of the external wrenches passes through the joint, on its
         successor, about the root frame's origin: it is part of its load, but not of the reaction
+    sections : those of the selected joints of the tree, where M and h are formed anyway:
+        the loads then follow without recursion, KimYou97 (30), (31), (36)
     """
     asked, convention, reaction = selection.joints, selection.convention, selection.reaction
     wrenches: list[Array] = []
     state = None if lam is None else state_vectors(model, q, v)
     if state is not None and lam is not None:
         wrenches = cut_wrenches(model, state, lam)
-        external = _with_cuts(model, external, wrenches, state.bodies)
-    numbers = [k for cut, k in asked if not cut]
-    loads = recursive_loads(model, q, v, a, numbers, external)
-    of_tree = iter(zip(numbers, loads.wrench, loads.actuation, strict=True))
+    numbers = selection.tree_joints
+    if sections is not None:
+        between = _at_root(model, wrenches)
+        of_joints = section_loads(model, q, v, a, numbers, sections, external, between)
+    else:
+        if state is not None:
+            external = _with_cuts(model, external, wrenches, state.bodies)
+        of_joints = recursive_loads(model, q, v, a, numbers, external)[:2]
+    of_tree = iter(zip(numbers, *of_joints, strict=True))
     motions = body_motions(model, q, v)
     whole, rest, actuations = [], [], [np.zeros(0)]
     for cut, k in asked:
@@ -186,6 +205,23 @@ def selected_loads(
         return load[:, :3], load[:, 3:], along
     part = _rows(rest)
     return load[:, :3], load[:, 3:], along, part[:, :3], part[:, 3:]
+
+
+def fewest_loads(
+    formulation: Formulation,
+    known: Sequence[Any],
+    sections: Sequence[Section],
+    loads: Callable[[Sequence[Section] | None], tuple[Array, ...]],
+) -> tuple[Array, ...]:
+    """Return the loads in a formulation, by `loads` of sections or of None: by recursion.
+
+    Parameters
+    ----------
+    known : arrays that are computed in any case: with them operations are counted
+    """
+    if formulation == "auto":
+        return fewest_operations(known, loads, sections, None)
+    return loads(sections if formulation == "non-recursive" else None)
 
 
 def changes(
@@ -225,16 +261,23 @@ def actuation_wrench(joint: ModelJoint, motion: JointMotion, actuation: Array) -
     return np.concatenate([force, moment])
 
 
+def _at_root(model: Model, wrenches: Sequence[Array]) -> list[tuple[int, Array]]:
+    """Return what the cut joints do to the tree's links, about the root frame's origin."""
+    return [
+        (link, sign * wrench)
+        for cut, wrench in zip(model.cuts, wrenches, strict=False)
+        for link, sign in zip(cut.links, (-1.0, 1.0), strict=True)
+    ]
+
+
 def _with_cuts(
     model: Model, external: External, wrenches: Sequence[Array], bodies: Sequence[BodyState]
 ) -> External:
     """Return the external wrenches together with what the cut joints do to the tree's links."""
     pushes = dict(external)
-    for cut, wrench in zip(model.cuts, wrenches, strict=True):
-        for link, sign in zip(cut.links, (-1.0, 1.0), strict=True):
-            body = bodies[model.links[link].body]
-            own = shift_to_link(model, link, at_body_origin(body, sign * wrench))
-            pushes[link] = pushes[link] + own if link in pushes else own
+    for link, wrench in _at_root(model, wrenches):
+        own = shift_to_link(model, link, at_body_origin(bodies[model.links[link].body], wrench))
+        pushes[link] = pushes[link] + own if link in pushes else own
     return pushes
 
 

@@ -115,7 +115,8 @@ class Acting:
         first = len(system.torques) + len(system.wrenches)
         follows = [partial(self.value, first + k) for k in range(len(system.prescribed))]
         rates = self.rates if system.nz else None
-        return Stage(self.forces if first else None, motions(system, follows), rates)
+        joints = () if system.outputs is None else system.outputs.tree_joints
+        return Stage(self.forces if first else None, motions(system, follows), rates, joints)
 
     def value(self, part: int, *state: Any) -> Any:
         """Return the numbers of a part at (t, q, v, z), a motion's at the `Jet` of time."""

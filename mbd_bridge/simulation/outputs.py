@@ -1,9 +1,9 @@
 """What a step reports of the state that it begins with: joint loads, energy, users' functions.
 
-The step has formed the equations there: kinematics, accelerations and multipliers are known, and
-the graph shares them, so that the loads of chosen joints cost their own recursion and no more. That
-is the point of KimYou97 (30), (31), (36), whose sums from K, L and M are in `equations.reactions`;
-here the recursion gives the same loads.
+The step has formed the equations there: M has carried the columns K B past the joints, h the loads
+without accelerations, and q̈ is known. KimYou97 (30), (31), (36) make the load of a chosen joint of
+these (`equations.sections`), without a recursion over what it carries. Near the tip, or of many
+joints at once, the recursion may need fewer operations: both are counted, the fewer are taken.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ import numpy as np
 from mbd_bridge.base.arguments import by_name
 from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.equations.energy import energies_of
+from mbd_bridge.equations.sections import Section
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.selected import (
+    Formulation,
     JointPlace,
     LoadSelection,
     actuation_names,
+    fewest_loads,
     select_joints,
     selected_loads,
 )
@@ -56,10 +59,12 @@ class Outputs:
     ----------
     joints : places of the joints whose loads are wanted, in the default `CONVENTION`
     functions : of (t, q, v), traceable, by name
+    formulation : of the loads
     """
 
     joints: tuple[JointPlace, ...]
     functions: tuple[tuple[str, StateFunction], ...] = ()
+    formulation: Formulation = "auto"
 
     @staticmethod
     def of(
@@ -80,6 +85,11 @@ class Outputs:
         return Outputs(joints, tuple(named.items()))
 
     @property
+    def tree_joints(self) -> tuple[int, ...]:
+        """The joints of the tree among them."""
+        return tuple(self.selection.tree_joints)
+
+    @property
     def selection(self) -> LoadSelection:
         """The loads among it."""
         return LoadSelection(self.joints, CONVENTION)
@@ -93,7 +103,7 @@ class Outputs:
         """What of the machine code depends on it; None where only its graph tells."""
         if self.functions:
             return None
-        return str([tuple(one) for one in self.joints])
+        return f"{[tuple(one) for one in self.joints]} {self.formulation}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,7 +152,12 @@ class Outputs:
             own = lam[:cut] if model.has_loops else None
             places = acting.system.states.places
             within = within_cuts(model, acting.elements, t[0], q, v, z, places)
-            out += selected_loads(model, self.selection, q, v, found.a, external, own, within)
+
+            def loads(sections: Sequence[Section] | None) -> tuple[Array, ...]:
+                known = q, v, found.a, external, own, within
+                return selected_loads(model, self.selection, *known, sections)
+
+            out += fewest_loads(self.formulation, (found.a, lam), found.sections, loads)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)
 

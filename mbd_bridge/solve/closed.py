@@ -28,10 +28,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.body_composites import BodyComposites, mass_matrix_by_bodies
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.sections import Section, sections
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Model
 from mbd_bridge.model.known import once_a_model
@@ -50,7 +51,7 @@ from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
 
 class Closed(NamedTuple):
     """Accelerations (nv,), multipliers of the chosen rows and of the prescribed ones, factors,
-    risk.
+    risk; what M and h say of selected joints.
     """
 
     a: Array
@@ -59,6 +60,7 @@ class Closed(NamedTuple):
     Y: Array
     inner: Factor | None
     risk: Any
+    sections: tuple[Section, ...] = ()
 
 
 def closed_acceleration(
@@ -70,6 +72,7 @@ def closed_acceleration(
     prescribed_velocities: Sequence[int] = (),
     wanted: Array | None = None,
     external: External | None = None,
+    joints: Sequence[int] = (),
 ) -> Closed:
     """Return the acceleration of a mechanism with loops under generalised forces.
 
@@ -81,9 +84,15 @@ def closed_acceleration(
         and of `rows`
     wanted : (D,) these accelerations
     external : wrenches on links
+    joints : of the tree, whose `sections` are wanted
     """
-    Q = tau - recursive_loads(model, q, v, np.zeros(model.nv), external=external).forces
-    M, pattern = mass_matrix_by_bodies(model, q), mass_pattern(model)
+    bias = recursive_loads(
+        model, q, v, np.zeros(model.nv), joints, external, along_with_forces=True
+    )
+    Q = tau - bias.forces
+    composites = BodyComposites.of(model, q, joints)
+    M, pattern = composites.mass_matrix(), mass_pattern(model)
+    parts = sections(composites, joints, bias.wrench)
     phi_q, gamma = _rows(model, rows, q, v, prescribed_velocities, wanted)
     count = len(gamma)
     scale = (
@@ -96,7 +105,8 @@ def closed_acceleration(
     mass = factorise(M, pattern, model.velocity_names)
     z = outward(mass, Q)
     if not count:
-        return Closed(inward(mass, z), np.zeros(0), mass, np.zeros((model.nv, 0)), None, 0.0)
+        none = np.zeros((model.nv, 0))
+        return Closed(inward(mass, z), np.zeros(0), mass, none, None, 0.0, parts)
     Y = zeros((model.nv, count), phi_q, M)
     for k in range(count):
         Y[:, k] = outward(mass, phi_q[k])
@@ -110,7 +120,7 @@ def closed_acceleration(
     inverse = mean * (inner.reciprocals * scale)
     # at a singular position rounding may make a pivot negative, and its share with it: squares tell
     risk = (inverse + SQUARES_IN_RISK * inverse * inverse).sum() * (1.0 / count)
-    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk)
+    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk, parts)
 
 
 def _rows(

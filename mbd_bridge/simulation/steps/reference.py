@@ -37,7 +37,7 @@ class ReferenceStep:
         rows: tuple[int, ...] | None = None,
     ) -> None:
         self.model, self._rows = model, rows
-        self._torque, self.motions, self._rates = stage
+        self._torque, self.motions, self._rates = stage[:3]
         own = () if self.motions is None else self.motions.v
         self._dynamics = Accelerations(model, own)
         self._loops = LoopChecker(model) if model.has_loops else None

@@ -67,12 +67,14 @@ Correct = Callable[[Array, Array, Any, Closed], tuple[Array, Array, Any, Any]]
 class Stage(NamedTuple):
     """What is given from outside at one of the times of a step: forces and prescribed motions.
 
-    Of a machine whose force elements have states z: the rates of these, too.
+    Of a machine whose force elements have states z: the rates of these, too. And the joints of the
+    tree whose loads are wanted (`Closed.sections`).
     """
 
     torque: Torque | None = None
     motions: PrescribedMotions | None = None
     rates: Rates | None = None
+    joints: tuple[int, ...] = ()
 
 
 def runge_kutta_step(
@@ -81,6 +83,7 @@ def runge_kutta_step(
     torque: Torque | None,
     motions: PrescribedMotions | None = None,
     rates: Rates | None = None,
+    joints: Sequence[int] = (),
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
@@ -89,7 +92,7 @@ def runge_kutta_step(
         having crossed one or come off the loops; and the square of what the first correction took
         back. risk : all together, with that of having strayed near one.
     """
-    slope = shared(slopes(model, rows, torque, motions, rates))
+    slope = shared(slopes(model, rows, torque, motions, rates, joints))
     correct = shared(corrections(model, rows, motions), OF_A_SLOPE)
     return staged_step(model, (slope, slope, slope), correct)
 
@@ -163,6 +166,7 @@ def slopes(
     torque: Torque | None,
     motions: PrescribedMotions | None,
     rates: Rates | None = None,
+    joints: Sequence[int] = (),
 ) -> Slope:
     """Return slope(q, v, t, z) -> q̇, the constrained acceleration, the power of what acts, ż.
 
@@ -178,10 +182,10 @@ def slopes(
             power = power + v @ lost
         dz = np.zeros(len(z)) if rates is None else rates(t, q, v, z)
         if motions is None:
-            found = closed_acceleration(model, rows, q, v, tau)
+            found = closed_acceleration(model, rows, q, v, tau, joints=joints)
             return coordinate_rates(model, q, v), found, power, dz
         _, _, wanted = motions.at(t)
-        found = closed_acceleration(model, rows, q, v, tau, motions.v, wanted)
+        found = closed_acceleration(model, rows, q, v, tau, motions.v, wanted, joints=joints)
         power = power - found.lam[len(rows) :] @ v[list(motions.v)]
         return coordinate_rates(model, q, v), found, power, dz
 
