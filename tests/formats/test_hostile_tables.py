@@ -14,11 +14,11 @@ import openpyxl
 import pytest
 from numpy.lib import format as npy
 
-from mbd_bridge.base.errors import FileError
+from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.files.tables import Column, excel, open_table, read_table
 from mbd_bridge.files.yaml_reader import MAX_BYTES, read_yaml
 from tests.bounds import bounded
-from tests.formats.table_files import numbers, write
+from tests.formats.table_files import COLUMNS, numbers, write
 
 
 def refused(path, told, seconds=3.0, megabytes=400):
@@ -432,3 +432,30 @@ def test_yaml_made_to_hurt_is_read_or_refused_soon(tmp_path, name):
         with bounded(4.0, 300):
             read = read_yaml(path).value["loops"].value
         assert set(read) <= set("a \n") and len(read) > MAX_BYTES / 4
+
+
+@pytest.mark.parametrize("kind", ["csv", "h5"])
+@pytest.mark.parametrize("bit", [57, 58, 60])
+@pytest.mark.parametrize("row", [0, 5, 9_000, 19_999])
+def test_a_number_that_a_bit_of_its_exponent_scaled_is_doubted(tmp_path, kind, bit, row):
+    """Files of other programs have no check sums."""
+    values = np.column_stack([np.arange(20_000.0), 50.0 * np.cos(np.arange(20_000.0))])
+    flipped = values[row, 1:].view(np.uint64)
+    flipped ^= np.uint64(1 << bit)
+    path = write(tmp_path / f"t.{kind}", values, [Column("time", "s"), Column("fx", "N")], {})
+    place = f"t.csv:{row + 2}:" if kind == "csv" else rf"t.h5: row {row} "
+    with pytest.warns(MbdWarning, match=f"{place}.*'fx'.* within 50: the file may be damaged"):
+        read_table(path)
+
+
+def test_impacts_steps_and_short_tables_are_not_doubted(tmp_path):
+    time = np.arange(2000.0)
+    for values in (
+        np.where(time == 1500, 1e4, 1e-12),  # an impact beside rounding: as large as real ones
+        np.where(time == 1500, 1e9, 0.0),
+        np.where(time > 1500, 1e9, 1e-3),
+        np.where(time == 1500, 1e-20, 3e-30),
+    ):
+        read_table(write(tmp_path / "t.h5", np.column_stack([time, values]), COLUMNS[:2]))
+    short = [[0.0, 1e-3], [1.0, 1e9], [2.0, 0.0]]
+    read_table(write(tmp_path / "t.csv", np.array(short), COLUMNS[:2]))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import FileError, missing_file, unknown_name
+from mbd_bridge.base.errors import FileError, missing_file, unknown_name, warn
 from mbd_bridge.files.table import (
     Column,
     Floats,
@@ -45,6 +45,44 @@ class Block(NamedTuple):
     values: Floats
     lines: Lines | None
     size: float
+
+
+ABSURD = 1e6
+"""A number so many times larger than all others of its column, and than 1, is doubted: a bit of an
+exponent scales by 4e9 and more. One of the lower five bits scales by less, as do real impacts."""
+
+FEW = 8
+"""Rows of a table so short that one number may be so much larger."""
+
+
+class _Peaks:
+    """The largest number of each column, in size, where it is, and the largest of all others."""
+
+    def __init__(self, columns: int) -> None:
+        self.first, self.second = np.zeros(columns), np.zeros(columns)
+        self.place: list[tuple[int, int | None]] = [(0, None)] * columns
+
+    def add(self, block: Block, start: int) -> None:
+        """Take in the next rows, of which the first is the row `start`."""
+        values, lines = block.values, block.lines
+        if not len(values):
+            return
+        top = np.maximum(values.max(axis=0), -values.min(axis=0))
+        for k in np.flatnonzero(top > self.second):
+            sizes = np.abs(values[:, k])
+            row = int(sizes.argmax())
+            sizes[row] = 0.0
+            *_, self.second[k], first = np.sort(
+                [self.first[k], self.second[k], top[k], sizes.max()]
+            )
+            if first > self.first[k]:
+                line = None if lines is None else int(lines[row])
+                self.first[k], self.place[k] = first, (start + row, line)
+
+    def absurd(self, rows: int) -> Sequence[int]:
+        """Return the columns, of so many rows, whose largest number is doubted."""
+        alone = self.first > ABSURD * np.maximum(self.second, 1.0)
+        return np.flatnonzero(alone & (self.second > 0.0) & (rows >= FEW)).tolist()
 
 
 class TableSource(ABC):
@@ -95,13 +133,22 @@ class TableSource(ABC):
 
     def checked(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of finite numbers."""
-        start = 0
+        start, peaks = 0, _Peaks(len(places))
         for block in self.blocks(min(rows, BLOCK_CELLS // len(self.columns)), places):
             self.check(block, places, start)
+            peaks.add(block, start)
             start += len(block.values)
             yield block
         if start == 0:
             raise FileError("the table has a header but no rows", self.path)
+        for k in peaks.absurd(start):
+            message = (
+                f"a number of the size {peaks.first[k]:.3g}, where all others of its column are "
+                f"within {peaks.second[k]:.3g}: the file may be damaged (one bit does this), or "
+                f"the recorder; correct it, or leave the row out"
+            )
+            row, line = peaks.place[k]
+            warn(str(place_error(message, self.path, row, self.columns[places[k]].name, line)))
 
     def check(self, block: Block, places: Sequence[int], start: int) -> None:
         """Refuse gaps in a block of some columns, of which the first row is the row `start`."""
