@@ -260,3 +260,6 @@ MACHINES = {
     "on a sphere": Branch(on_a_sphere, (False,)),
     "on a sphere, crossed": Branch(on_a_sphere, (True,)),
 }
+
+FLAT = {"crank0": np.pi / 2, "bar0": -np.pi / 2, "crank1": np.pi / 2}
+"""The parallelogram with all bars in one line."""

@@ -36,5 +36,29 @@ def lowest() -> Iterator[str]:
         yield f"{found['name']}=={found['bound']}{found['marker'] or ''}"
 
 
+ROOT = Path(__file__).parents[1]
+
+IMPORTED_AS = {
+    "imageio-ffmpeg": ("imageio_ffmpeg",), "pillow": ("PIL",), "pin": ("pinocchio",),
+    "pyyaml": ("yaml",), "dask[distributed]": ("distributed",),
+    "nbclient": ("nbclient", "nbformat"), "pybullet": ("pybullet", "pybullet_data"),
+}  # fmt: skip
+"""Packages whose modules have other names than they."""
+
+
+def declared(extra: str) -> set[str]:
+    """Return the modules of the packages that ``pip install mbd_bridge[extra]`` brings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found, open_lists = set(project["dependencies"]), [extra]
+    while open_lists:
+        for line in project["optional-dependencies"][open_lists.pop()]:
+            if line.startswith("mbd_bridge["):
+                open_lists += line[len("mbd_bridge[") : -1].split(",")
+            else:
+                found.add(line)
+    names = {line.split(">")[0].lower() for line in found}
+    return {module for name in names for module in IMPORTED_AS.get(name, (name,))}
+
+
 if __name__ == "__main__":
     print("\n".join(lowest()))

@@ -41,3 +41,7 @@ def moved(
     method = {} if road == "run" else {"method": road}
     run = mbd.simulate(machine, steps * step, q=q, v=v, check=False, **options, **method)
     return run.q[-1], run.status
+
+
+def by_one_and_two_threads(*problem, **options):
+    return [mbd.simulate_batch(*problem, **options, threads=number) for number in (1, 2)]

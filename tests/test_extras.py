@@ -20,8 +20,8 @@ from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.forces.roads import Grid
 from mbd_bridge.view.record import Shot, check_shot
+from tests.lowest import declared
 from tests.robots import OWN
-from tests.test_packaging import declared
 
 PENDULUM = OWN / "pendulum.urdf"
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +16,7 @@ import yaml
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from tests.lowest import lowest
-
-ROOT = Path(__file__).parents[1]
+from tests.lowest import ROOT, declared, lowest
 
 
 @pytest.fixture(scope="module")
@@ -97,28 +94,6 @@ def test_the_citation_file_has_this_version() -> None:
     assert {one["abbreviation"] for one in cited["references"]} == {
         "Lee94", "KimYou97", "KimYoo97", "LeeJoo90", "Cho09",
     }  # fmt: skip
-
-
-IMPORTED_AS = {
-    "imageio-ffmpeg": ("imageio_ffmpeg",), "pillow": ("PIL",), "pin": ("pinocchio",),
-    "pyyaml": ("yaml",), "dask[distributed]": ("distributed",),
-    "nbclient": ("nbclient", "nbformat"), "pybullet": ("pybullet", "pybullet_data"),
-}  # fmt: skip
-"""Packages whose modules have other names than they."""
-
-
-def declared(extra: str) -> set[str]:
-    """Return the modules of the packages that ``pip install mbd_bridge[extra]`` brings."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found, open_lists = set(project["dependencies"]), [extra]
-    while open_lists:
-        for line in project["optional-dependencies"][open_lists.pop()]:
-            if line.startswith("mbd_bridge["):
-                open_lists += line[len("mbd_bridge[") : -1].split(",")
-            else:
-                found.add(line)
-    names = {line.split(">")[0].lower() for line in found}
-    return {module for name in names for module in IMPORTED_AS.get(name, (name,))}
 
 
 def imported(file: Path) -> Iterator[str]:

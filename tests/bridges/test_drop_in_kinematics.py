@@ -10,7 +10,7 @@ import pytest
 
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.engines import pinocchio as bridge
-from tests.bridges.test_pinocchio import composite_model
+from tests.bridges.composite import composite_model
 from tests.robots import OWN, robot
 
 REFERENCES = (

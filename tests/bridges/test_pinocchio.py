@@ -10,6 +10,7 @@ from mbd_bridge.base.errors import MbdWarning, ModelError
 from mbd_bridge.engines import pinocchio as bridge
 from mbd_bridge.engines.pinocchio.adopt import adopt
 from mbd_bridge.model import build_model
+from tests.bridges.composite import composite_model
 from tests.robots import OWN, installed, robot
 from tests.sample import sample
 from tests.tolerances import REFEREE
@@ -46,31 +47,6 @@ def test_there_and_back_again_is_the_same_mechanism(seed):
     a2 = np.linalg.solve(G, A - twin.a(q2, v2, np.zeros(len(v2))))
     ours2 = back.inverse_dynamics(q2, v2, a2)
     assert np.abs(ours2 - G.T @ tau).max(initial=0.0) <= REFEREE * (1 + np.abs(tau).max(initial=0))
-
-
-def composite_model():
-    """Joint types of pinocchio that have no entry of their own in our table."""
-    model = pin.Model()
-    chain = pin.JointModelComposite(pin.JointModelRX())
-    chain.addJoint(pin.JointModelPY(), pin.SE3.Random())
-    chain.addJoint(pin.JointModelRevoluteUnaligned(0.6, 0.0, 0.8), pin.SE3.Random())
-    joints = [
-        ("composite", chain),
-        ("translation", pin.JointModelTranslation()),
-        ("zyx", pin.JointModelSphericalZYX()),
-        ("cardan", pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]))),
-        ("screw", pin.JointModelHX(0.3)),
-        ("ball", pin.JointModelSpherical()),
-        ("endless", pin.JointModelRUBY()),
-        ("free", pin.JointModelFreeFlyer()),
-    ]
-    pin.seed(1)
-    parent = 0
-    for name, joint in joints:
-        number = model.addJoint(parent, joint, pin.SE3.Random(), name)
-        model.appendBodyToJoint(number, pin.Inertia.Random(), pin.SE3.Identity())
-        parent = max(0, number - 1)
-    return model
 
 
 def test_joints_without_an_entry_become_chains():

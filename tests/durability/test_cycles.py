@@ -10,9 +10,7 @@ from hypothesis import given, settings, strategies as st
 from mbd_bridge.applications.durability import CycleCounter, rainflow
 from mbd_bridge.applications.durability.turning_points import TurningPoints
 from mbd_bridge.base.errors import StateError
-
-FIGURE_6 = [-2.0, 1.0, -3.0, 5.0, -1.0, 3.0, -4.0, 4.0, -2.0]
-"""ASTM E1049-85, Fig. 6: the history A to I."""
+from tests.oracles.astm import FIGURE_6
 
 
 def table(*parts):

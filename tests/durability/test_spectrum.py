@@ -16,8 +16,8 @@ from mbd_bridge.applications.durability import (
     spectrum,
 )
 from mbd_bridge.base.errors import MbdWarning, StateError
-from tests.durability.test_cycles import FIGURE_6
 from tests.machines import four_bar
+from tests.oracles.astm import FIGURE_6
 
 RNG = np.random.default_rng(0)
 

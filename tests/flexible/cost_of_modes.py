@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import mbd_bridge as mbd
 from mbd_bridge.files.flex_sidecar import read_flexible
-from tests.flexible.test_ralf import COMMAND, GUESS
+from tests.flexible.ralf import COMMAND, GUESS
 from tests.robots import OWN
 
 STEP, STEPS = 1e-4, 10_000

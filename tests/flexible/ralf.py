@@ -12,7 +12,6 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.formulas import structure
-from tests.flexible.test_ralf import GUESS, PAPER, null_space
 from tests.robots import OWN
 
 STEP, STEPS, TRIES = 4e-4, 500, 3
@@ -114,6 +113,22 @@ def main() -> None:
     bases_alone()
     methods()
     savings()
+
+
+PAPER = np.array([[1, 0, 0, 0], [0, 1, 1, -1] / np.sqrt(3)])
+"""LeeJoo90 (71), its columns as rows."""
+
+COMMAND = {"theta1": "-0.3+0.3*(1-cos(pi*t))", "theta3": "-0.2-0.2*(1-cos(pi*t))"}
+
+GUESS = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
+
+
+def null_space(machine, q):
+    J = machine.kernel("constraints")(q, np.zeros(machine.nv))[1]
+    _, s, Vt = np.linalg.svd(J)
+    rank = int((s > 1e-9 * s[0]).sum())
+    assert rank == 2
+    return Vt[rank:]
 
 
 if __name__ == "__main__":

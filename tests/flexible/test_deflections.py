@@ -10,10 +10,9 @@ from mbd_bridge.cli import main
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.model.flexible.basis import analytic_modes
 from mbd_bridge.view.bending import SLICES
+from tests.flexible.beams import MIDDLE, as_nodes, pendulum as nodal_pendulum, rod
 from tests.flexible.models import bar
-from tests.flexible.test_modal_basis import as_nodes, pendulum as nodal_pendulum
 from tests.robots import OWN
-from tests.view.test_bending import MIDDLE, rod
 
 Q = np.array([[0.4, 0.1, -0.05, 0.2, 0.3], [0.0, 0.3, 0.1, 0.0, -0.1]])
 

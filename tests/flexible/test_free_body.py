@@ -9,7 +9,7 @@ from pyNastran.bdf.bdf import BDF
 
 import mbd_bridge as mbd
 from tests.flexible.models import random_arm, state
-from tests.flexible.test_modal_fit import COUNT, as_basis, frame_model, held, machine
+from tests.flexible.nodes import COUNT, as_basis, frame_model, held, machine
 
 EQUILIBRIUM = 1e-13
 """Relative to the largest force or moment."""

@@ -6,38 +6,13 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.model import Model, build_model
+from mbd_bridge.model import build_model
 from mbd_bridge.model.flexible.basis import basis, matrices
+from tests.flexible.beams import as_nodes, pendulum
 from tests.flexible.models import bar, state
 
 SUMS = 1e-9
 """Relative: Gauss points as nodes carry every integral of a bar exactly."""
-
-
-def as_nodes(beam, modes, *, shifted=0.0):
-    """Return a beam's modes at its Gauss points, which weigh, and at both ends."""
-    at, weight = np.polynomial.legendre.leggauss(12)
-    edges = np.linspace(0.0, beam.length, 5)
-    half = 0.5 * np.diff(edges)[:, None]
-    inner = (edges[:-1, None] + half * (1 + at)).ravel()
-    x = np.concatenate([[0.0], inner, [beam.length]])
-    masses = np.concatenate([[0.0], (half * weight).ravel() * beam.at(inner).mass, [0.0]])
-    shape = np.stack([mode.displacement(x) for mode in modes])
-    turn = np.stack([mode.rotation(x) for mode in modes])
-    nodes = np.column_stack([x, 0 * x, 0 * x])
-    # a rigid motion more: the link's frame takes it away
-    spin = np.array([0.0, 0.0, shifted])
-    shape = shape + np.cross(spin, nodes) + shifted * np.array([0.1, 0.2, 0.0])
-    K = matrices(beam, modes)[1]
-    return mbd.ModalBasis(nodes, masses, shape, turn + spin, K)
-
-
-def pendulum(shape, modes=None) -> Model:
-    parts = mbd.Builder("pendulum").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
-    parts.joint("elbow", "revolute", "rod", "bob", xyz=(1, 0, 0), axis=(0, 1, 0))
-    parts.link("bob", 0.5, (0.1, 0, 0.1), (0.01, 0.01, 0.01))
-    parts.flexible(mbd.FlexibleLink("rod", shape, *([modes] if modes else [])))
-    return build_model(parts.description())
 
 
 @pytest.mark.parametrize("shifted", [0.0, 0.7])

@@ -6,36 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from tests.flexible.models import random_arm, state
-
-STEEL = 2.1e11
-"""Pa."""
-
-
-def slider_crank(E=STEEL, damping=0.0, *, bends=True, stiffening=False):
-    parts = mbd.Builder("slider crank")
-    parts.link("crank", 0.5, (0.075, 0, 0), (1e-4, 1e-3, 1e-3)).link("slider", 0.2)
-    parts.joint("crank", "revolute", "base", "crank", axis=(0, 0, 1))
-    parts.joint("pin", "revolute", "crank", "rod", xyz=(0.15, 0, 0), axis=(0, 0, 1))
-    parts.joint("slide", "prismatic", "base", "slider", xyz=(0.45, 0, 0), axis=(1, 0, 0))
-    parts.loop("wrist", "revolute", "rod", "slider", axis=(0, 0, 1), xyz=(0.3, 0, 0))
-    section = mbd.Section.rectangle(0.006, 0.006)
-    rod = mbd.Beam((0, 0, 0), (0.3, 0, 0), E, 0.38 * E, 7800, section)
-    mass = 0.006**2 * 0.3 * 7800
-    if not bends:
-        along, across = mass / 12 * 2 * 0.006**2, mass / 12 * (0.3**2 + 0.006**2)
-        parts.link("rod", mass, (0.15, 0, 0), (along, across, across))
-        return mbd.Mechanism.build(parts)
-    modes = mbd.Modes("pinned-pinned", 1)
-    one = mbd.FlexibleLink("rod", rod, modes, mbd.Damping(damping), stiffening)
-    return mbd.Mechanism.build(parts.flexible(one))
-
-
-def started(machine, speed=30.0):
-    names = [name for name in machine.coordinate_names if "mode" in name]
-    held, still = ["crank", *names], dict.fromkeys(names, 0.0)
-    guess, rates = {"crank": 0.6} | still, {"crank": speed} | still
-    return machine.assemble(guess, fixed=held, velocity=rates)
+from tests.flexible.models import STEEL, random_arm, slider_crank, started, state
 
 
 def test_assembly_closes_a_loop_by_its_joints_before_links_bend():

@@ -7,26 +7,13 @@ import mbd_bridge as mbd
 from mbd_bridge.applications.formulas import structure
 from mbd_bridge.cli import main
 from mbd_bridge.files.flex_sidecar import read_flexible
+from tests.flexible.ralf import COMMAND, GUESS, PAPER, null_space
 from tests.robots import OWN
-
-PAPER = np.array([[1, 0, 0, 0], [0, 1, 1, -1] / np.sqrt(3)])
-"""LeeJoo90 (71), its columns as rows."""
-
-COMMAND = {"theta1": "-0.3+0.3*(1-cos(pi*t))", "theta3": "-0.2-0.2*(1-cos(pi*t))"}
-GUESS = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
 
 
 @pytest.fixture(scope="module")
 def arm():
     return mbd.load(OWN / "ralf.urdf")
-
-
-def null_space(machine, q):
-    J = machine.kernel("constraints")(q, np.zeros(machine.nv))[1]
-    _, s, Vt = np.linalg.svd(J)
-    rank = int((s > 1e-9 * s[0]).sum())
-    assert rank == 2
-    return Vt[rank:]
 
 
 @pytest.mark.parametrize("angles", [(0.0, 0.0), (-0.6, 0.9), (1.1, -0.7)])

@@ -3,7 +3,7 @@
 import numpy as np
 
 import mbd_bridge as mbd
-from tests.flexible.test_motion import STEEL, slider_crank, started
+from tests.flexible.models import STEEL, slider_crank, started
 
 SECONDS = 0.01
 

@@ -5,8 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.model.flexible.basis import basis
-from tests.flexible.models import bar, cantilever
-from tests.flexible.test_motion import slider_crank
+from tests.flexible.models import bar, cantilever, slider_crank
 
 X = np.array([0.0, 0.3, 0.7, 1.0])
 EXACT = 1e-9

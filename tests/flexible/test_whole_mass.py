@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model import Model
 from tests.flexible.models import random_arm, state
-from tests.flexible.test_modal_fit import as_basis, held, machine
+from tests.flexible.nodes import as_basis, held, machine
 
 STEP = 1e-6
 

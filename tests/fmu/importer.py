@@ -6,6 +6,7 @@ import shutil
 from types import TracebackType
 
 import fmpy
+import numpy as np
 from fmpy.fmi1 import FMICallException
 
 
@@ -84,3 +85,9 @@ class Importer:
             words = {2: "discard", 3: "error"}
             return f"{words[error.status]}: {' '.join(self.messages)}"
         raise AssertionError("the call succeeds")
+
+
+STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+JUMP = (np.array([0.0, 0.0213, 0.0213001, 0.2]), np.array([1.0, 3.0, -2.0, 0.5]))
+"""s and N m: a table that jumps and bends between steps."""

@@ -13,15 +13,12 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.fmu.description import fmi_unit
-from tests.fmu.importer import Importer
+from tests.fmu.importer import JUMP, STRICT, Importer
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
-STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 PUSH = np.array([0.3, -0.2, 0.9, 0.1, 0.2, -0.1])
-JUMP = (np.array([0.0, 0.0213, 0.0213001, 0.2]), np.array([1.0, 3.0, -2.0, 0.5]))
-"""s and N m: a table that jumps and bends between steps."""
 
 
 class Exported:

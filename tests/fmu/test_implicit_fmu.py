@@ -11,9 +11,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.real_time.stepping import Stepping
-from tests.fmu.importer import Importer
-from tests.fmu.test_fmu import JUMP, STRICT
-from tests.simulate.test_kept_jacobian import Q, V, arm
+from tests.fmu.importer import JUMP, STRICT, Importer
+from tests.simulate.implicit import Q, V, arm
 
 __all__ = ["arm"]
 

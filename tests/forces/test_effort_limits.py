@@ -11,7 +11,7 @@ from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.cli import main
 from tests.robots import own_urdfs
-from tests.simulate.test_step_source import InC
+from tests.step_in_c import InC
 
 LIMIT = 0.5
 """N m, of the crank; the other joints have none."""

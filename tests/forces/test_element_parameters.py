@@ -14,7 +14,7 @@ from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
 from tests.forces.wheels import ROADS, free_wheel, tyres
-from tests.simulate.test_step_source import InC
+from tests.step_in_c import InC
 
 T = 0.05
 SPRING = forces.PointSpring(("ground", "coupler"), ENDS, 40.0, 2.0, 1.0, 0.5, name="spring")

@@ -12,7 +12,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.forces.relaxing import ON_BAR, Z_BAR, Filter, Maxwell, bar, exact, slider
 from tests.machines import four_bar
-from tests.simulate.test_step_source import InC
+from tests.step_in_c import InC
 
 MOUNT = Maxwell("rail", name="mount")
 START = (0.2, -1.0, 0.05)

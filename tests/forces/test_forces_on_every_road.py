@@ -14,7 +14,7 @@ from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests import free_bodies
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.machines import four_bar
-from tests.simulate.test_step_source import InC
+from tests.step_in_c import InC
 
 EVERY = list(ELEMENTS.values())
 LENGTH = 0.2

@@ -10,8 +10,8 @@ from mbd_bridge.base.errors import MbdError
 from mbd_bridge.forces import SimpleTyre
 from mbd_bridge.forces.roads import Grid, Profile
 from tests.forces.elements import bound
-from tests.forces.test_roads import ROADS
-from tests.forces.test_track import track, vehicle
+from tests.forces.roads import ROADS
+from tests.forces.tracked import track, vehicle
 from tests.forces.wheels import CAR_TYRE, cart, free_wheel, tyres
 
 HEAD = "units: SI\nforces:\n"

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.forces import JointActuator, JointSpring, PointActuator, PointSpring
-from tests.simulate.test_step_source import InC
+from tests.step_in_c import InC
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -134,7 +134,7 @@ def test_universal_joints_without_a_second_axis_stay_what_they_are(form, axis, t
 
 
 def test_a_locked_joint_stays_one(tmp_path):
-    from tests.formats.test_mjcf import LOCKED
+    from tests.formats.texts import LOCKED
 
     (tmp_path / "locked.xml").write_text(LOCKED)
     one = quietly(mbd.load, tmp_path / "locked.xml")
@@ -266,7 +266,7 @@ def test_frames_away_from_their_joints_stay(tmp_path):
 
 
 def test_limits_actuators_rotors_and_shapes_go_along(tmp_path):
-    from tests.formats.test_mjcf import ARM
+    from tests.formats.texts import ARM
 
     (tmp_path / "arm.xml").write_text(ARM)
     one = quietly(mbd.load, tmp_path / "arm.xml").model.description

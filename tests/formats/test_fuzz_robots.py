@@ -7,9 +7,7 @@ import pytest
 
 from mbd_bridge.base.errors import MbdWarning
 from tests.formats.mutation import mutate, outcome
-from tests.formats.test_mjcf import ARM
-from tests.formats.test_sdf import HINGE, MACHINE, joint, link, sdf
-from tests.formats.test_sdf_includes import CONFIG, FOREARM, include
+from tests.formats.texts import ARM, CONFIG, FOREARM, HINGE, MACHINE, include, joint, link, sdf
 from tests.sample import TIMES
 
 MUTANTS = 150 * TIMES

@@ -10,7 +10,7 @@ import pytest
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.mesh import read_mesh
 from tests.bounds import bounded
-from tests.formats.test_mesh_files import DAE, FACES
+from tests.formats.texts import DAE, FACES
 
 GOOD = DAE.format(faces=FACES["polylist"])
 SCENE = '<visual_scene id="s">'

@@ -9,26 +9,17 @@ from mbd_bridge.files import read, read_urdf_text
 from mbd_bridge.files.loops import LOOP_TYPES, TYPES_WITH_AXIS, rotation_between
 from mbd_bridge.files.sidecar import sidecar_path
 from mbd_bridge.model.spatial import matrix_from_rpy
+from tests.formats.texts import BAR, CONSTRAINT, loops_of
 
 LAST_DIGITS = 1e-15
 """Absolute, for numbers near 1."""
 
-BAR = """<robot name="bar">
-<link name="base"/><link name="crank"/><link name="coupler"/>
-<joint name="a" type="revolute"><parent link="base"/><child link="crank"/>
-<limit lower="0" upper="1" effort="1" velocity="1"/></joint>
-<joint name="b" type="continuous"><parent link="crank"/><child link="coupler"/></joint>
-{}
-</robot>"""
 
 LOOP_JOINT = """<loop_joint name="pin" type="revolute">
 <link1 link="coupler" xyz="0 0 1" rpy="0.1 0 0"/>
 <link2 link="base" xyz="1 0 1"/>
 <axis xyz="0 2 0"/></loop_joint>"""
 
-CONSTRAINT = """<constraint name="pin" type="revolute">
-<parent link="coupler"/><parent_origin xyz="0 0 1" rpy="0.1 0 0"/><parent_axis xyz="0 2 0"/>
-<child link="base"/><child_origin xyz="1 0 1"/></constraint>"""
 
 SIDECAR = """loops:
   - name: pin
@@ -37,10 +28,6 @@ SIDECAR = """loops:
     successor: {link: base, xyz: [1, 0, 1]}
     axis: [0, 2, 0]
 """
-
-
-def loops_of(text: str):
-    return read_urdf_text(BAR.format(text), source="bar.urdf").loops
 
 
 @pytest.fixture

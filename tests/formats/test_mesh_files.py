@@ -12,40 +12,10 @@ from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import read
 from mbd_bridge.files.mesh import read_mesh
 from mbd_bridge.files.mesh.surface import fans
+from tests.formats.texts import DAE, FACES
 from tests.robots import robots
 
 CORNERS = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 0, 1], [0, 2, 1]]], "<f4")
-
-DAE = """\
-<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"
-version="1.4.1"><asset><unit meter="0.01"/><up_axis>Y_UP</up_axis></asset>
-<library_effects><effect id="e"><profile_COMMON><technique sid="t"><lambert>
-<diffuse><color>0.1 0.2 0.3 1</color></diffuse></lambert></technique></profile_COMMON>
-</effect></library_effects>
-<library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
-<library_geometries><geometry id="g"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 1 0 0 1 1 0 0 1 0</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3"/></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-{faces}</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="s"><node><translate>0 0 10</translate>
-<rotate>0 0 1 90</rotate><scale>2 3 1</scale><instance_geometry url="#g"><bind_material>
-<technique_common><instance_material symbol="sym" target="#m"/></technique_common></bind_material>
-</instance_geometry></node></visual_scene></library_visual_scenes>
-<scene><instance_visual_scene url="#s"/></scene></COLLADA>
-"""
-
-FACES = {
-    "triangles": '<triangles material="sym" count="2"><input semantic="VERTEX" source="#v" '
-    'offset="0"/><p>0 1 2 0 2 3</p></triangles>',
-    "normals too": '<triangles material="sym" count="2"><input semantic="VERTEX" source="#v" '
-    'offset="1"/><input semantic="NORMAL" source="#p" offset="0"/>'
-    "<p>9 0 9 1 9 2 9 0 9 2 9 3</p></triangles>",
-    "polylist": '<polylist material="sym" count="1"><input semantic="VERTEX" source="#v" '
-    'offset="0"/><vcount>4</vcount><p>0 1 2 3</p></polylist>',
-    "polygons": '<polygons material="sym" count="1"><input semantic="VERTEX" source="#v" '
-    'offset="0"/><p>0 1 2 3</p></polygons>',
-}
 
 
 def area(surface):

@@ -14,6 +14,7 @@ from mbd_bridge.files import read
 from tests.formats import mjcf_files
 from tests.formats.mjcf_models import twin
 from tests.formats.mjcf_random import accelerations, check
+from tests.formats.texts import ARM, LOCKED
 from tests.sample import TIMES
 
 EXACT = 1e-11
@@ -21,40 +22,6 @@ EXACT = 1e-11
 
 DIFFERENCES = 1e-6
 """Accelerations, relative: the rates of MuJoCo's rows are differences."""
-
-ARM = """<mujoco model="arm">
-  <compiler angle="degree"/>
-  <option gravity="0 0 -5"/>
-  <worldbody>
-    <geom name="floor" type="plane" size="1 1 1"/>
-    <body name="upper" pos="0 0 1">
-      <joint name="lift" type="slide" axis="0 0 1" range="-0.5 0.5" limited="true" damping="2"/>
-      <joint name="turn" axis="0 2 0" ref="30" springref="10" stiffness="3" armature="0.2"
-             range="-90 90" limited="true" frictionloss="0.3"/>
-      <geom type="capsule" size="0.05 0.2" rgba="1 0 0 1"/>
-      <body name="fore" pos="0.3 0 0">
-        <joint name="elbow" axis="0 1 0"/>
-        <geom type="box" size="0.1 0.2 0.3"/>
-        <body pos="0 0 0.2"><geom size="0.1" contype="0" conaffinity="0"/></body>
-      </body>
-    </body>
-    <body name="ball"><freejoint/><geom size="0.1"/></body>
-  </worldbody>
-  <tendon><fixed name="cord"><joint joint="elbow" coef="1"/></fixed></tendon>
-  <actuator>
-    <motor name="lifter" joint="lift" gear="3" ctrlrange="-10 4" ctrllimited="true"/>
-    <position name="servo" joint="elbow" kp="10"/>
-    <motor name="puller" tendon="cord"/>
-  </actuator>
-  <equality>
-    <joint name="gears" joint1="elbow" joint2="turn" polycoef="0.1 -2 0 0 0"/>
-    <joint name="curve" joint1="elbow" joint2="turn" polycoef="0 1 1 0 0"/>
-    <joint name="brake" joint1="lift" polycoef="0.25 0 0 0 0"/>
-    <connect name="off" body1="fore" body2="upper" anchor="0 0 0" active="false"/>
-  </equality>
-  <keyframe><key name="home"/></keyframe>
-</mujoco>
-"""
 
 
 def load(tmp_path, text=ARM, name="arm.xml", **options):
@@ -171,14 +138,6 @@ def test_what_has_no_counterpart_is_listed_in_one_warning(tmp_path):
         "softness",
     ):
         assert what in message
-
-
-LOCKED = """<mujoco><compiler angle="radian"/><worldbody><body>
-<joint name="shoulder" axis="0 1 0"/><geom size=".1" mass="2" pos="0 0 -.5"/><body pos="0 0 -1">
-<joint name="elbow" axis="1 1 0" ref="0.2"/><geom size=".1" mass="1" pos=".1 .2 -.5"/>
-<body pos="0 0 -1"><joint name="slide" type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>
-</body></body></worldbody><equality><joint name="brake" joint1="elbow" polycoef="0.3 0 0 0 0"/>
-<joint name="clamp" joint1="slide" polycoef="0.1 0 0 0 0"/></equality></mujoco>"""
 
 
 @pytest.mark.parametrize("start", [0.0, 2.0, 3.0, -2.9, 5.0])

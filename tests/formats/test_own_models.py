@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from mbd_bridge.files import read
-from tests.formats.test_wheel_robots import assert_same_mechanism, link_frames
+from tests.formats.same import assert_same_mechanism, link_frames
 from tests.robots import OWN, own_urdfs
 
 POUND = 0.45359237

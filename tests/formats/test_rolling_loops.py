@@ -4,7 +4,7 @@ import pytest
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import read
-from tests.formats.test_loops import BAR, CONSTRAINT, loops_of
+from tests.formats.texts import BAR, CONSTRAINT, loops_of
 
 
 @pytest.fixture

@@ -9,31 +9,10 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.model.spatial import Frame
+from tests.formats.texts import HINGE, INERTIAL, LOOP, joint, link, sdf
 
 ROUND = 1e-12
 """Relative, of quantities that both compute by the same operations in another order."""
-
-INERTIAL = (
-    "<inertial><mass>2</mass><inertia><ixx>.1</ixx><iyy>.1</iyy><izz>.1</izz></inertia></inertial>"
-)
-
-
-def link(name, pose="", more=INERTIAL):
-    return f'<link name="{name}">{pose}{more}</link>'
-
-
-def joint(name, kind, parent, child, inside="", more=""):
-    return (
-        f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>'
-        f"{inside}{more}</joint>"
-    )
-
-
-HINGE = "<axis><xyz>0 1 0</xyz></axis>"
-
-
-def sdf(inside, version="1.9", more=""):
-    return f'<sdf version="{version}"><model name="m"{more}>{inside}</model></sdf>'
 
 
 @pytest.fixture
@@ -150,27 +129,6 @@ def test_springs_limits_and_mimics_are_kept(load):
     assert (robot.forces[0].joint, robot.forces[0].rest) == ("j", 0.2)
     assert k.mimic.offset == pytest.approx(0.3 - 0.2)
     assert robot.nq == 1
-
-
-LOOP = (
-    link("a") + link("b")
-    + link("c", "<pose>1 0 0 0 0 0</pose>") + link("d", "<pose>1 0 1 0 0 0</pose>")
-    + joint("ab", "revolute", "a", "b", HINGE)
-    + joint("ball", "ball", "b", "d")
-    + joint("ac", "revolute", "a", "c", HINGE)
-    + joint("dc", "revolute", "d", "c", HINGE)
-)  # fmt: skip
-
-
-MACHINE = sdf(
-    LOOP
-    + link("e", '<pose relative_to="f" rotation_format="quat_xyzw">0 0 1 0 0 0 1</pose>')
-    + '<frame name="f" attached_to="d"><pose degrees="true">0 1 0 0 90 0</pose></frame>'
-    + joint("screw", "screw", "d", "e", HINGE + "<screw_thread_pitch>.1</screw_thread_pitch>")
-    + '<model name="inner" placement_frame="l"><pose>1 2 3 0 0 0</pose>' + link("l") + "</model>"
-    + joint("last", "universal", "e", "inner::l", HINGE + "<axis2><xyz>1 0 0</xyz></axis2>")
-)  # fmt: skip
-"""What uses most of what is read."""
 
 
 def test_a_loop_is_cut_where_the_fewest_coordinates_are_left(load):

@@ -9,15 +9,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MbdWarning
 from tests.formats.sdf_random import difference
-from tests.formats.test_sdf import HINGE, joint, link, sdf
-
-FOREARM = (
-    link("lower", "<pose>0 0.1 0.5 0.3 0 0</pose>")
-    + link("tool", '<pose relative_to="grip">0 0 0.2 0 0.4 0</pose>')
-    + '<frame name="grip" attached_to="lower"><pose>0 0 0.4 0 0 0.1</pose></frame>'
-    + joint("wrist", "revolute", "grip", "tool", HINGE)
-)
-"""A model of two links, with a frame."""
+from tests.formats.texts import CONFIG, FOREARM, HINGE, include, joint, link, sdf
 
 MOUNT = link("upper") + '<frame name="elbow" attached_to="upper"><pose>0 0 1 0.2 0 0</pose></frame>'
 """What it is mounted on."""
@@ -102,11 +94,6 @@ def same(one: mbd.Mechanism, other: mbd.Mechanism) -> bool:
     links = [[link.name for link in robot.model.description.links] for robot in (one, other)]
     pairs += [(one.placement(q, a), other.placement(q, b)) for a, b in zip(*links, strict=True)]
     return all(np.allclose(a, b, rtol=1e-12, atol=1e-12) for a, b in pairs)
-
-
-def include(uri="file://part.sdf", more="", **attributes):
-    given = "".join(f' {key}="{value}"' for key, value in attributes.items())
-    return f"<include{given}><uri>{uri}</uri>{more}</include>"
 
 
 PLACED = '<pose relative_to="elbow">0 0 0.1 0 0.2 0</pose>'
@@ -201,10 +188,6 @@ def test_a_merged_model_brings_the_models_in_it(place):
     whole = sdf(mounted(f'<model name="m">{PLACED}{FOREARM}</model>').format("m::"))
     (folder / "whole.sdf").write_text(whole)
     assert same(robot, load(folder / "whole.sdf")[0])
-
-
-CONFIG = """<model><name>forearm</name><sdf version="1.4">old.sdf</sdf>
-<sdf version="1.9">new.sdf</sdf><sdf version="7.0">unknown.sdf</sdf></model>"""
 
 
 def test_a_folder_says_which_of_its_files_is_the_newest(place, monkeypatch):

@@ -2,30 +2,16 @@
 
 import ctypes
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 
 from mbd_bridge.kernels import Cache, c_source, cache as identity, compile_kernel, trace
+from tests.kernels.c_library import COMPILER, FLAGS, build, pointers
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-FLAGS = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
-
-
-def build(source, folder, *more):
-    (folder / "k.c").write_text(source)
-    command = [COMPILER, *FLAGS, *more, "-shared", "-fPIC", "-o", folder / "k.so", folder / "k.c"]
-    subprocess.run([*command, "-lm"], check=True, capture_output=True, text=True)
-    return ctypes.CDLL(str(folder / "k.so"))
-
-
-def pointers(arrays):
-    return [ctypes.c_void_p(a.ctypes.data) for a in arrays]
 
 
 @pytest.mark.parametrize("target", [[], ["-march=native"]], ids=["portable", "native"])

@@ -11,7 +11,7 @@ from mbd_bridge.kernels import compile_kernel, trace
 from mbd_bridge.kernels.derive import colouring, gradient, jacobian
 from mbd_bridge.kernels.ops import OPERATIONS
 from mbd_bridge.solve.dynamics import traceable
-from tests.kernels.test_operations import FUNCTIONS
+from tests.kernels.functions import FUNCTIONS
 from tests.robots import OWN
 from tests.tolerances import DIFFERENCE, KERNEL, REFEREE
 

@@ -8,7 +8,7 @@ from mbd_bridge.base.errors import MbdError, ModelError
 from mbd_bridge.model import build_model
 from mbd_bridge.model.spatial import Frame
 from tests.carry import carry_state
-from tests.mechanism.test_recut import check_same_machine
+from tests.mechanism.cuts import check_same_machine
 from tests.tolerances import ROUNDING
 from tests.trees import random_state
 

@@ -19,7 +19,7 @@ from mbd_bridge.base.errors import NoDisplayError
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.view.live import LiveWindow
 from tests.machines import four_bar
-from tests.simulate.test_implicit_runs import ACTS
+from tests.simulate.implicit import ACTS
 from tests.view.xvfb import Xvfb
 
 FAST = 1000.0

@@ -7,6 +7,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.simulation.batch import lanes
 from tests.machines import four_bar, rssr
+from tests.roads import by_one_and_two_threads
 from tests.robots import own_urdfs
 from tests.tolerances import ROUNDING
 
@@ -28,10 +29,6 @@ def assert_alike(batch, k, run):
     assert np.array_equal(batch.time, run.time)
     assert np.abs(batch.q[k] - run.q).max() <= ROUNDING * scale
     assert np.abs(batch.v[k] - run.v).max() <= ROUNDING * scale
-
-
-def by_one_and_two_threads(*problem, **options):
-    return [mbd.simulate_batch(*problem, **options, threads=number) for number in (1, 2)]
 
 
 def turning(rates):

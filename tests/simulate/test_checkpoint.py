@@ -12,10 +12,10 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.simulation.run.checkpoint import WORDS, lock_of
-from tests.machines import four_bar, n_four_bar
-from tests.simulate.test_hard_to_break import FLAT
+from tests.curves import FLAT
+from tests.machines import n_four_bar
+from tests.simulate.killed import STEPS, in_python, run
 
-STEPS = 300_000
 SHORT = 0.6
 """s, of a run in Python that nobody kills: 600 steps."""
 
@@ -33,7 +33,7 @@ WAYS = [
 
 IN_PYTHON = """
 import sys
-from tests.simulate.test_checkpoint import in_python
+from tests.simulate.killed import in_python
 print("ready", flush=True)
 in_python(sys.argv[2], sys.argv[3], sys.argv[1])
 print("done", flush=True)
@@ -43,27 +43,11 @@ SCRIPT = """
 import sys
 import mbd_bridge as mbd
 from tests.machines import four_bar
-from tests.simulate.test_checkpoint import run
+from tests.simulate.killed import run
 print("ready", flush=True)
 run(sys.argv[1])
 print("done", flush=True)
 """
-
-
-def run(checkpoint=None, **options):
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
-    wanted = {"step": 1e-4, "every": 100, "q": at.q, "v": at.v, "checkpoint": checkpoint}
-    wanted |= {"checkpoint_every": 2000, "torque": friction} | options
-    return mbd.simulate(bar, 1e-4 * STEPS, **wanted)
-
-
-def in_python(method, integrator, checkpoint=None, seconds=1.0, **options):
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
-    wanted = {"step": 1e-3, "every": 10, "q": at.q, "v": at.v, "checkpoint": checkpoint}
-    wanted |= {"checkpoint_every": 100, "method": method, "integrator": integrator} | options
-    return mbd.simulate(bar, seconds, **wanted)
 
 
 def killed(script, file, *words, after):
@@ -83,12 +67,6 @@ def killed(script, file, *words, after):
         child.send_signal(signal.SIGKILL)
         rest, _ = child.communicate()
     assert "done" not in rest
-
-
-def friction(t, q, v):
-    out = np.zeros(3, dtype=np.asarray(q).dtype)
-    out[0] = np.sin(t) - 0.05 * v[0]
-    return out
 
 
 def same(a, b):

@@ -10,7 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from tests.machines import four_bar
-from tests.simulate.test_events import WAYS, G, falling, ground
+from tests.simulate.falling import WAYS, G, falling, ground
 
 STEP = 0.125
 """s; whole binary fractions, so that records stand where functions of t are zero exactly."""

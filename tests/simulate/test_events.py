@@ -9,25 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.functions import where
 from tests.machines import four_bar
-
-G = 9.81
-
-
-def falling():
-    b = mbd.Builder("ball", root="ground").link("ball", 2.0, inertia=(1, 1, 1))
-    return mbd.Mechanism.build(b.joint("z", "prismatic", "ground", "ball", axis=(0, 0, 1)))
-
-
-def ground(**attributes):
-    def height(t, q, v):
-        return q[0]
-
-    for name, value in attributes.items():
-        setattr(height, name, value)
-    return height
-
-
-WAYS = [{}, {"method": "svd"}, {"integrator": "abm"}, {"integrator": "scipy:RK45"}]
+from tests.simulate.falling import WAYS, G, falling, ground
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["compiled", "svd", "abm", "scipy"])

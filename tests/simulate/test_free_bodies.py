@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from tests import free_bodies
 from tests.robots import own_urdfs
-from tests.simulate.test_loop_models import STARTS
+from tests.simulate.starts import STARTS
 
 METHODS = ("projection", "svd", "qr", "projection-reference", "multipliers")
 DRIVEN = {

@@ -10,6 +10,7 @@ from mbd_bridge.model.spatial import Frame
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
+from tests.curves import FLAT
 from tests.machines import four_bar, n_four_bar
 
 WAYS = [
@@ -27,8 +28,6 @@ WAYS = [
 FIXED = [way for way in WAYS if way[1] in ("rk4", "ab3")]
 EVERY_WAY = pytest.mark.parametrize(("method", "integrator"), WAYS)
 
-FLAT = {"crank0": np.pi / 2, "bar0": -np.pi / 2, "crank1": np.pi / 2}
-"""The parallelogram with all bars in one line."""
 
 CAN_TURN = (1, 2, 1.7, 2.5)
 CANNOT_TURN = (2.0, 1.0, 1.5, 2.0)

@@ -15,6 +15,7 @@ from mbd_bridge.solve.loop_values import LoopChecker
 from tests import papers
 from tests.machines import four_bar
 from tests.robots import own_urdfs
+from tests.simulate.implicit import orders, oscillator
 from tests.tolerances import DIFFERENCE
 
 SCHEMES = {
@@ -26,17 +27,6 @@ SCHEMES = {
     "generalised alpha 0.5": mbd.GeneralisedAlpha(rho=0.5),
 }
 EXPLICIT = mbd.ExplicitNewmark()
-
-
-def slider():
-    """A mass of 1 kg on a level rail."""
-    built = mbd.Builder("slider", root="rail").link("mass", 1.0)
-    built.joint("slide", "prismatic", "rail", "mass", axis=(1.0, 0.0, 0.0))
-    return mbd.Mechanism.build(built.description())
-
-
-def oscillator(stiffness):
-    return mbd.System(slider(), forces=[mbd.forces.JointSpring("slide", stiffness=stiffness)])
 
 
 def step_of(system, scheme, rows=(), velocity_rows=None):
@@ -138,10 +128,6 @@ ORDER = {
     "generalised alpha": "generalised_alpha",
     "explicit newmark": "explicit_newmark",
 }
-
-
-def orders(errors):
-    return np.log2(np.array(errors)[:-1] / np.array(errors)[1:])
 
 
 @pytest.mark.parametrize("integrator", ORDER.values())

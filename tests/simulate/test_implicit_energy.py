@@ -12,7 +12,7 @@ import mbd_bridge as mbd
 from mbd_bridge.forces import Effect, ForceElement
 from mbd_bridge.functions import maximum
 from tests.machines import four_bar
-from tests.simulate.test_implicit import slider
+from tests.simulate.implicit import slider
 
 STOP = mbd.forces.JointStop("fall", lower=0.0, upper=10.0, stiffness=1e7, damping=1e4)
 

@@ -14,26 +14,8 @@ from mbd_bridge.solve import prepare
 from tests.machines import four_bar
 from tests.oracles.rolling import Disk
 from tests.robots import own_urdfs
-from tests.simulate.test_implicit import orders, oscillator, slider
-from tests.simulate.test_step_source import InC
-
-TABLE = np.array([0.0, 0.0213, 0.0213, 0.05, 0.1, 0.1, 0.3]), [0.0, 1.0, 3.0, -2.0, 1.0, -3.0, 2.0]
-"""A torque that jumps between steps and at the end of one, and bends."""
-
-ACTS = {
-    "formula and parameters": {"torque": {"crank": "0.5 + t"}, "parameters": {"coupler.mass": 1.3}},
-    "table": {"torque": {"crank": TABLE}},
-    "table and parameters": {"torque": {"crank": TABLE}, "parameters": {"coupler.mass": 1.3}},
-    "prescribed motion and force element": {
-        "prescribed": {"crank": "0.5 + 4*t"},
-        "forces": [mbd.forces.JointSpring("wrist", 3.0, 0.2)],
-    },
-    "force element and input": {
-        "forces": [mbd.forces.JointSpring("crank", 20.0, 0.5)],
-        "torque": {"crank": mbd.Input("motor")},
-        "inputs": {"motor": 0.7},
-    },
-}
+from tests.simulate.implicit import ACTS, orders, oscillator, slider
+from tests.step_in_c import InC
 
 
 @pytest.fixture(scope="module")

@@ -9,27 +9,10 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.simulation.steps.coupled import CoupledStep
-from tests.simulate.test_implicit import orders
-from tests.simulate.test_step_source import InC
+from tests.simulate.implicit import Q, V, arm, orders
+from tests.step_in_c import InC
 
-Q, V = np.array([0.4, -0.7]), np.array([1.0, 2.0])
-
-
-@pytest.fixture(scope="module")
-def arm():
-    """Two links in gravity, with a stiff damped spring and one that stiffens."""
-    built = mbd.Builder("arm", root="base")
-    for name in ("upper", "lower"):
-        built.link(name, 1.5, (0.4, 0.0, 0.1), (0.1, 0.12, 0.08))
-    built.joint("shoulder", "revolute", "base", "upper", axis=(0.0, 1.0, 0.0))
-    built.joint("elbow", "revolute", "upper", "lower", xyz=(0.8, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
-    machine = mbd.Mechanism.build(built.description())
-    springs = [
-        mbd.forces.JointSpring("shoulder", stiffness=2e3, damping=5.0),
-        mbd.forces.JointSpring("elbow", stiffness=(20.0, 0.0, 60.0), damping=0.3),
-    ]
-    torque = {"elbow": mbd.Input("push", 1.0)}
-    return mbd.System(machine, forces=springs, torque=torque)
+__all__ = ["arm"]
 
 
 def run_of(arm, step=5e-3, duration=0.5, **more):

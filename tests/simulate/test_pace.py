@@ -8,8 +8,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.simulation.run import problem
+from tests.curves import FLAT
 from tests.machines import four_bar, n_four_bar
-from tests.simulate.test_hard_to_break import FLAT
 
 STEPS = 60_000_000
 """Of a four-bar: some three seconds."""

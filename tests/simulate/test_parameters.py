@@ -12,8 +12,8 @@ from mbd_bridge.model import build_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Frame
 from tests.machines import four_bar, rssr
+from tests.roads import by_one_and_two_threads
 from tests.robots import own_urdfs
-from tests.simulate.test_batch_prescribed import by_one_and_two_threads
 from tests.tolerances import ROUNDING
 
 

@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings, strategies a
 import mbd_bridge as mbd
 from mbd_bridge.model import build_model
 from tests.carry import carry_state, poses
-from tests.mechanism.test_recut import choices, linkage
+from tests.machines import linkage
+from tests.mechanism.cuts import choices
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "fixed")

@@ -19,25 +19,12 @@ from mbd_bridge.view.posing import knobs
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.take import Overlays, Take
 from mbd_bridge.view.web import describe
+from tests.flexible.beams import MIDDLE, as_nodes, pendulum as nodal_pendulum, rod
 from tests.flexible.models import bar
-from tests.flexible.test_modal_basis import as_nodes, pendulum as nodal_pendulum
 from tests.robots import OWN
 
 X = np.linspace(0.0, 1.0, 5)
-MIDDLE = 20
-"""A slice."""
 ANGLES = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
-
-
-def rod(*, stiffening=False):
-    """A rod along an oblique axis that bends both ways and twists; with a station in a slice."""
-    section = mbd.Section.rectangle(0.02, 0.03)
-    beam = mbd.Beam((0.1, 0, 0), (0.7, 0.8, 0.1), 7e7, 2.6e7, 2700, section)
-    x = (MIDDLE + 0.5) / SLICES * beam.length
-    parts = mbd.Builder("rod").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
-    modes = mbd.Modes("clamped-free", 2, 1, 1)
-    parts.flexible(mbd.FlexibleLink("rod", beam, modes, mbd.Damping(), stiffening, {"gauge": x}))
-    return mbd.Mechanism.build(parts, gravity=(0, 0, 0))
 
 
 @pytest.fixture(scope="module")

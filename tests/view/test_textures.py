@@ -19,9 +19,7 @@ from mbd_bridge.view.rays import Sampler
 from mbd_bridge.view.scene import PLAIN, scene, wrapped
 from mbd_bridge.view.web.description import clustered, embedded
 from tests.bounds import bounded
-from tests.view.test_web_view import WIDE, Page, browser, seen_at
-
-__all__ = ["browser"]
+from tests.view.browser import WIDE, Page, seen_at
 
 RED, GREEN, BLUE, WHITE = (220, 20, 20), (20, 200, 20), (20, 20, 220), (240, 240, 240)
 QUARTERS = {(-1, 1): RED, (1, 1): GREEN, (-1, -1): BLUE, (1, -1): WHITE}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import shutil
 import socket
 import threading
 import time
@@ -13,7 +12,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
@@ -22,11 +20,10 @@ from mbd_bridge.view.marks import centre_of_mass
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.take import Take
 from mbd_bridge.view.web.web_view import LONGEST_REQUEST, MOST_CONNECTIONS, ViewServer
+from tests.flexible.beams import rod as hinged_rod
 from tests.robots import own_urdfs
-from tests.view.test_bending import rod as hinged_rod
+from tests.view.browser import PHONE, WIDE, Page, seen_at
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WIDE, PHONE = {"width": 900, "height": 700}, {"width": 390, "height": 740}
 LOADED = ["crank", "coupler_pin"]
 
 
@@ -43,61 +40,6 @@ def start(bar):
 @pytest.fixture(scope="module")
 def view(bar, start):
     return mbd.web_view(bar, q=start, loads=LOADED, actuated=["crank"], view=(15.0, 20.0))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        found = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-class Page:
-    """A page of the browser, what it asked for and what it complained of."""
-
-    def __init__(self, browser, address, size):
-        self.page = browser.new_page(viewport=size)
-        self.asked, self.errors = [], []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        self.page.goto(address)
-        self.page.wait_for_selector(".mbd-view canvas")
-
-    def pixels(self, path):
-        self.page.wait_for_timeout(150)
-        self.page.locator(".mbd-view .stage").screenshot(path=path)
-        with Image.open(path) as image:
-            return np.asarray(image.convert("RGB")).astype(int)
-
-    def labels(self):
-        return self.page.evaluate(
-            "[...document.querySelectorAll('.mbd-view .label')].filter(l => !l.hidden)"
-            ".map(l => l.textContent)"
-        )
-
-    def box(self, text):
-        return self.page.locator(".controls > label", has_text=text).locator("input")
-
-
-def seen_at(scene, points, size):
-    """Where the page's camera sees points (K, 3): pixels from the left and the top."""
-    low, high = np.reshape(scene["box"], (2, 3))
-    up, way = np.array(scene["up"]), np.array(scene["view"])
-    reach, angle = 0.5 * np.linalg.norm(high - low), 0.6
-    width, height = size
-    distance = 1.02 * reach / np.sin(angle / 2) / min(1.0, width / height)
-    right = np.cross(up, way) / np.linalg.norm(np.cross(up, way))
-    eye = 0.5 * (low + high) + distance * way
-    away = points - eye
-    focus = 0.5 * height / np.tan(angle / 2) / -(away @ way)
-    return np.column_stack(
-        [0.5 * width + focus * (away @ right), 0.5 * height - focus * (away @ np.cross(way, right))]
-    )
 
 
 def test_an_offline_page_asks_for_nothing_and_draws_the_force_where_it_points(
