@@ -49,3 +49,28 @@ def test_each_call_that_takes_options_is_checked_and_shows_them() -> None:
 def test_each_option_of_a_group_says_what_it_does() -> None:
     for name, option in options_of(ReadingOptions).items():
         assert option.help, name
+
+
+WRONG = {
+    "load_history": lambda robot: mbd.load_history("m.csv", robot, smoth="off"),
+    "report": lambda robot: mbd.report(robot, "r.html", picure=False),
+    "render": lambda robot: mbd.render(robot, gound=False),
+    "show": lambda robot: mbd.show(robot, gound=False),
+    "web_view": lambda robot: mbd.web_view(robot, gound=False),
+    "section_loads": lambda robot: mbd.section_loads(robot, "a", 0.0, 0, 0, 0, forcs=()),
+    "joint_loads": lambda robot: robot.joint_loads([0.0], [0.0], [0.0], reacton=True),
+    "free_body": lambda robot: robot.free_body("a", [0.0], actuatd="a"),
+    "load_solver": lambda robot: robot.load_solver(reacton=True),
+    "inverse_dynamics": lambda robot: robot.inverse_dynamics([0.0], [0.0], [0.0], forcs=()),
+    "forward_dynamics": lambda robot: robot.forward_dynamics([0.0], [0.0], [0.0], forcs=()),
+    "bias_forces": lambda robot: robot.bias_forces([0.0], [0.0], forcs=()),
+    "motors": lambda robot: robot.motors(None, forcs=()),
+    "bearings": lambda robot: robot.bearings(None, forcs=()),
+}
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_each_public_call_refuses_a_wrong_option_with_what_is_near(call: str) -> None:
+    robot = mbd.load(ROOT / "urdf" / "pendulum.urdf")
+    with pytest.raises(mbd.StateError, match=rf"{call}\w*: no option named .* did you mean "):
+        WRONG[call](robot)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import finite_numbers, name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.base.extensions import extension
+from mbd_bridge.base.options import complete, part, shows_options
 from mbd_bridge.base.tabular import Tabular
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel, is_traced
+from mbd_bridge.loads.options import DynamicsOptions, ForceOptions
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import ConstrainedDynamics, Dynamics
@@ -24,7 +26,15 @@ from mbd_bridge.solve.closed_kernel import kernel_of
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import FUNCTIONS
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.wrenches import Axes, External
+from mbd_bridge.solve.wrenches import External
+
+Group = TypeVar("Group")
+PLAIN = part(DynamicsOptions, {})
+
+
+def _asked(function: Callable[..., Any], group: type[Group], options: Mapping[str, Any]) -> Group:
+    """Return all options of a call, quickly where it has none."""
+    return complete(function, group, options) if options else cast(Group, PLAIN)
 
 
 class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
@@ -54,7 +64,7 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
             if one is not None
         }
 
-    def _elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
+    def elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
         """Return force elements bound to the model: those given, or the mechanism's own."""
         if forces is None:
             return self.forces
@@ -64,6 +74,7 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
         except TypeError:  # something in it has no hash: it is no element
             return bound(self.model, listed)
 
+    @shows_options
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -71,23 +82,25 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
         a: ArrayLike,
         external: External | None = None,
         *,
-        external_in: Axes = "link",
+        t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        forces: Iterable[ForceElement] | None = None,
-        t: ArrayLike | None = None,
+        **options: Unpack[DynamicsOptions],
     ) -> Array:
         """Return the generalised forces (nv,) or (N, nv) that give the accelerations a.
 
         They are what actuators must do beside gravity, `external` and the force elements. In a
-        mechanism with loops only the actuated joints have any. For `external`, `external_in`,
-        `actuated`, `minimum_norm`, `forces` and `t`, here and below, see `joint_loads`.
+        mechanism with loops only the actuated joints have any.
+
+        Parameters
+        ----------
+        q, v, a, external, t, threads, check : see `joint_loads`; of wrenches numbers alone
+        **options : what acts beside
         """
-        elements = self._elements(forces)
+        asked = _asked(MechanismDynamics.inverse_dynamics, DynamicsOptions, options)
+        elements, external_in = self.elements(asked["forces"]), asked["external_in"]
         if self.model.has_loops:
-            actuators = actuated_joints(self.model, actuated)
+            actuators = actuated_joints(self.model, asked["actuated"])
             beside = Beside(external, external_in, elements, t)
             return self.prepared.inverse(
                 (q, v, a),
@@ -95,29 +108,36 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
                 actuators,
                 threads=threads,
                 check=check,
-                minimum_norm=minimum_norm,
+                minimum_norm=asked["minimum_norm"],
             )
         inputs = {"q": q, "v": v, "a": a}
         tau = self.prepared.run("inverse_dynamics", inputs, external, external_in, threads, check)
         return tau - self.prepared.element_forces(elements, q, v, t)[0] if elements else tau
 
+    @shows_options
     def bias_forces(
         self,
         q: ArrayLike,
         v: ArrayLike,
         external: External | None = None,
         *,
-        external_in: Axes = "link",
+        t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
-        forces: Iterable[ForceElement] | None = None,
-        t: ArrayLike | None = None,
+        **options: Unpack[ForceOptions],
     ) -> Array:
         """Return the generalised forces that give no acceleration.
 
         They hold gravity, what comes from velocities, `external` and the force elements.
+
+        Parameters
+        ----------
+        q, v, external, t, threads, check : see `inverse_dynamics`
+        **options : what acts beside
         """
-        inputs, elements = {"q": q, "v": v}, self._elements(forces)
+        asked = _asked(MechanismDynamics.bias_forces, ForceOptions, options)
+        elements, external_in = self.elements(asked["forces"]), asked["external_in"]
+        inputs = {"q": q, "v": v}
         h = self.prepared.run("bias_forces", inputs, external, external_in, threads, check)
         return h - self.prepared.element_forces(elements, q, v, t)[0] if elements else h
 
@@ -125,6 +145,7 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
         """Return M (nv, nv) or (N, nv, nv)."""
         return self.prepared.run("mass_matrix", {"q": q}, None, "link", threads, check)
 
+    @shows_options
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -132,17 +153,22 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
         tau: ArrayLike,
         external: External | None = None,
         *,
-        external_in: Axes = "link",
+        t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
-        forces: Iterable[ForceElement] | None = None,
-        t: ArrayLike | None = None,
+        **options: Unpack[ForceOptions],
     ) -> Array:
         """Return the accelerations (nv,) or (N, nv) under the generalised forces tau, loops closed.
 
         The multipliers of the loops come with `constrained_dynamics`.
+
+        Parameters
+        ----------
+        q, v, external, t, threads, check : see `inverse_dynamics`
+        **options : what acts beside
         """
-        elements = self._elements(forces)
+        asked = _asked(MechanismDynamics.forward_dynamics, ForceOptions, options)
+        elements, external_in = self.elements(asked["forces"]), asked["external_in"]
         if elements:
             tau = (
                 np.asarray(tau, dtype=np.float64)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from mbd_bridge.api.histories import HistoryOptions, HistoryRequest
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.sources import describe
-from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.arguments import file_path, finite_numbers, flag
 from mbd_bridge.base.errors import ModelError, warn
 from mbd_bridge.base.extensions import extension, of_applications
-from mbd_bridge.base.options import with_options
+from mbd_bridge.base.options import part, with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import flex_sidecar
 from mbd_bridge.files.forces_sidecar import SUFFIX
@@ -23,8 +23,8 @@ from mbd_bridge.files.sidecar import existing_sidecar, unread_sidecars
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.whole_file import inputs_kept
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.loads import JointLoads, LoadRequest, loads_from_table
-from mbd_bridge.loads.convention import At, In, On, Plane, Point
+from mbd_bridge.loads import JointLoads, loads_from_table
+from mbd_bridge.loads.convention import Plane, Point
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.model.flexible import FlexibleLink
@@ -33,19 +33,13 @@ from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.motion import Motion, Reading, motion_from_file, pieces_from_file
 from mbd_bridge.motion.external import (
     ExternalForces,
-    ExternalGiven,
     Reads,
-    external_forces,
     external_from_file,
 )
 from mbd_bridge.motion.external.columns import How
 from mbd_bridge.motion.external.force import Direction, Outside
 from mbd_bridge.motion.external.naming import ForceNaming
-from mbd_bridge.motion.frames import Frames
-from mbd_bridge.motion.names import Gaps
 from mbd_bridge.motion.reading import ReadingOptions
-from mbd_bridge.motion.smoothing import Smooth
-from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.assembly_batch import (
     Assemblies,
     InitialGuesses,
@@ -222,36 +216,17 @@ def load_external(
     )
 
 
+@with_options
 def load_history(
     path: str | PathLike[str],
     mechanism: Mechanism,
     joints: Iterable[str] | str | None = None,
     *,
     output: str | PathLike[str] | None = None,
-    exponents: Sequence[float] = EXPONENTS,
     plane: Plane | None = None,
-    rest: bool = False,
-    rename: Mapping[str, str | None] | None = None,
-    unit: Sequence[str] | str = (),
-    ignore: Sequence[str] | str = (),
-    gaps: Gaps = "refuse",
-    unwrap: Iterable[str] | str | None = None,
     progress: Callable[[float], None] | None = None,
-    on: On = "child",
-    at: At | Point = "joint",
-    in_: In = "child",
     threads: int = 1,
-    actuated: Iterable[str] | str | None = None,
-    minimum_norm: bool = False,
-    external: ExternalGiven | None = None,
-    external_in: Axes = "link",
-    near: InitialGuess = None,
-    frames: Frames = None,
-    given: Iterable[str] | str | None = None,
-    motors: bool | None = None,
-    bearings: BearingsGiven | None = None,
-    smooth: Smooth = "auto",
-    cutoff: float | None = None,
+    **options: Unpack[HistoryOptions],
 ) -> LoadHistory:
     """Read a motion of any length piece by piece; return what is kept of the loads along it.
 
@@ -260,51 +235,14 @@ def load_history(
     path : a table or a bag, as `load_motion` reads it
     joints : names; None for all
     output : write the loads there, too: .parquet, .csv, .npz or .h5
-    exponents, plane : of the spectra; see `loads.durability.LoadSpectraCounter`
-    rest, rename, unit, ignore, gaps, unwrap : see `load_motion`
+    plane : of the spectra; see `loads.durability.LoadSpectraCounter`
     progress : is called with the bytes read since the last call
-    on, at, in_, threads, actuated, minimum_norm : see `Mechanism.joint_loads`
-    external, external_in : forces on links: numbers (6,), tables, files; see there
-    near, frames, given, smooth, cutoff : see `load_motion`
-    motors : compute what motors have to do (`LoadHistory.motors`), of what the file says alone if
-        it says no more; None: if the machine has actuators
-    bearings : by joint a `Bearing` or two: also count what they carry, and their lives
-        (`LoadHistory.bearings`); see `Mechanism.bearings`. None: those that the machine states
+    threads : share the rows of a piece among this many threads
+    **options : of the motion and its loads
     """
-    from mbd_bridge.api.histories import HistoryRequest
-
     _check(mechanism, "load_history", "motion.parquet")
-    forces = external_forces(mechanism.model, external, external_in)
-    reading = Reading.of(
-        rest=rest,
-        rename=rename,
-        unit=unit,
-        ignore=ignore,
-        gaps=gaps,
-        unwrap=unwrap,
-        near=near,
-        frames=frames,
-        given=given,
-        smooth=smooth,
-        cutoff=cutoff,
-    )
-    request = LoadRequest.of(
-        mechanism.model,
-        joints,
-        on=on,
-        at=at,
-        in_=in_,
-        links=() if forces is None else forces.links,
-        actuated=actuated,
-        minimum_norm=minimum_norm,
-        forces=mechanism.forces,
-    )
-    known = None
-    if bearings is not None:
-        from mbd_bridge.applications.bearings import BearingSet
-
-        known = BearingSet.of(mechanism.model, bearings)
-    asked = HistoryRequest(request, forces, exponents, plane, motors, known, threads)
+    asked = HistoryRequest.of(mechanism, joints, options, plane=plane, threads=threads)
+    reading = Reading.of(**part(ReadingOptions, options))
     with inputs_kept(() if output is None else (output,)):
         pieces = pieces_from_file(path, mechanism.model, reading, progress)
         return asked.along(mechanism, pieces, output=output)

@@ -1,25 +1,45 @@
 """Load histories of a mechanism: what is counted along its motions, asked for once."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.applications.durability.spectrum import EXPONENTS
+from mbd_bridge.base.options import Option, option_group, part
 from mbd_bridge.loads import JointLoads, LoadRequest
+from mbd_bridge.loads.options import ActingOptions, ConventionOptions, RequestOptions
 from mbd_bridge.loads.streaming import LoadHistory, stream_loads
 from mbd_bridge.motion import Motion, Pieces
-from mbd_bridge.motion.external import ExternalForces
+from mbd_bridge.motion.external import ExternalForces, external_forces
+from mbd_bridge.motion.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.bearings import BearingSet
+    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
 
 Look = Callable[[Motion, JointLoads], None]
 """Sees each piece of a motion with its loads."""
+
+
+@option_group
+class HistoryOptions(ReadingOptions, ConventionOptions, ActingOptions, total=False):
+    """How a motion is read, what acts along it, and what is counted.
+
+    Parameters
+    ----------
+    exponents : Woehler exponents of the damage-equivalent ranges
+    motors : compute what motors have to do, of what the file says alone if it says no more; None:
+        if the machine has actuators
+    bearings : by joint a `Bearing` or two: also count what they carry, and their lives; see
+        `Mechanism.bearings`. None: those that the machine states (``NAME.bearings.yaml``)
+    """
+
+    exponents: Annotated["Sequence[float]", Option(EXPONENTS, "m")]
+    motors: Annotated["bool | None", Option(None)]
+    bearings: Annotated["BearingsGiven | None", Option(None)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +61,29 @@ class HistoryRequest:
     exponents: Sequence[float] = EXPONENTS
     plane: str | None = None
     motors: bool | None = None
-    bearings: BearingSet | None = None
+    bearings: "BearingSet | None" = None
     threads: int = 1
+
+    @staticmethod
+    def of(
+        mechanism: Mechanism,
+        joints: Iterable[str] | str | None,
+        options: HistoryOptions,
+        *,
+        plane: str | None = None,
+        threads: int = 1,
+    ) -> "HistoryRequest":
+        """Return a checked request for the loads along motions of a mechanism."""
+        forces = external_forces(mechanism.model, options["external"], options["external_in"])
+        asked = part(RequestOptions, options)
+        asked["links"] = () if forces is None else forces.links
+        asked["external_in"] = "link"
+        asked["forces"] = mechanism.elements(options["forces"])
+        request = LoadRequest.of(mechanism.model, joints, **asked)
+        bearings = known_bearings(mechanism, options["bearings"])
+        return HistoryRequest(
+            request, forces, options["exponents"], plane, options["motors"], bearings, threads
+        )
 
     @property
     def inputs(self) -> LoadInputs:
@@ -83,3 +124,12 @@ class HistoryRequest:
         return stream_loads(
             answer, pieces, output=output, exponents=self.exponents, plane=self.plane, **counters
         )
+
+
+def known_bearings(mechanism: Mechanism, bearings: "BearingsGiven | None") -> "BearingSet | None":
+    """Return the bearings of a call, checked; None: those that the machine states."""
+    if bearings is None:
+        return None
+    from mbd_bridge.applications.bearings import BearingSet
+
+    return BearingSet.of(mechanism.model, bearings)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import an_instance, flag, name_list
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.loads.options import ActingOptions
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import ExternalForces, ExternalGiven, external_forces
-from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.motion.external import ExternalForces, external_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +33,17 @@ class LoadInputs:
 
     @staticmethod
     def of(
-        mechanism: Mechanism,
-        motion: Motion,
-        external: ExternalGiven | None,
-        external_in: Axes,
-        actuated: Iterable[str] | str | None,
-        minimum_norm: bool,
-        forces: Iterable[ForceElement] | None,
-        threads: int,
+        mechanism: Mechanism, motion: Motion, options: ActingOptions, threads: int
     ) -> LoadInputs:
         """Return what acts along a motion, checked; see `Mechanism.joint_loads`."""
         motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
+        actuated = options["actuated"]
         return LoadInputs(
-            external_forces(mechanism.model, external, external_in, motion.time),
+            external_forces(
+                mechanism.model, options["external"], options["external_in"], motion.time
+            ),
             actuated if actuated is None else name_list("actuated", actuated, "joints"),
-            flag("minimum_norm", minimum_norm),
-            mechanism._elements(forces),
+            flag("minimum_norm", options["minimum_norm"]),
+            mechanism.elements(options["forces"]),
             threads,
         )

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.kinematics import MechanismKinematics
 from mbd_bridge.api.loops import Loops
 from mbd_bridge.base.arguments import an_instance, flag
+from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError, warn
+from mbd_bridge.base.options import complete, options_of, part, shows_options, with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import Description
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.options import ConventionOptions, LoadOptions, RequestOptions
 from mbd_bridge.loads.planar import Plane
 from mbd_bridge.loads.uncertainty import with_uncertainty
 from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
@@ -31,11 +33,14 @@ from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.payload import with_payload
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import ExternalGiven, wrenches_at
+from mbd_bridge.motion.external import wrenches_at
 from mbd_bridge.solve import Assembly, assemble
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.tolerances import ASSEMBLED
-from mbd_bridge.solve.wrenches import Axes, links_of, pack_external
+from mbd_bridge.solve.wrenches import links_of, pack_external
+
+WORDS = {*options_of(ConventionOptions), "external_in"}
+"""Options of `Mechanism.joint_loads` under which what was prepared before is found unread."""
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import OfMechanism as Extended
@@ -129,6 +134,7 @@ class Mechanism(MechanismKinematics, Extended):
         """Return the coordinates with every joint in its zero position."""
         return self.model.neutral()
 
+    @shows_options
     def joint_loads(
         self,
         q: ArrayLike | Motion,
@@ -136,18 +142,10 @@ class Mechanism(MechanismKinematics, Extended):
         a: ArrayLike | None = None,
         joints: Iterable[str | int] | str | None = None,
         *,
-        on: On = "child",
-        at: At | Point = "joint",
-        in_: In = "child",
-        external: ExternalGiven | None = None,
-        external_in: Axes = "link",
-        reaction: bool = False,
+        t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        forces: Iterable[ForceElement] | None = None,
-        t: ArrayLike | None = None,
+        **options: Unpack[LoadOptions],
     ) -> JointLoads:
         """Return force, moment and actuation of chosen joints at one state or at N states.
 
@@ -156,27 +154,11 @@ class Mechanism(MechanismKinematics, Extended):
         q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates; or a motion
             (`mbd.load_motion`) in the place of q, without v and a: then the loads know their times
         joints : names, of loop joints too; None for all. ``"root_joint"`` holds the root link
-        on : "child": the load of the parent on the child (as pinocchio's ``data.f``);
-            "parent": the opposite
-        at : "joint": at the joint's origin, which moves with the child; "parent": at its origin
-            on the parent; or at a point (x, y, z) m in the child link's frame
-        in_ : axes of the "child" link, of the "parent" link or of the "world". The child of a
-            joint that closes a loop is its successor
-        external : link name -> wrench that acts on it from outside, (6,) or (N, 6): force (N),
-            then moment (N m), at the origin of the link's frame; or (times, (n, 6)), a table; or
-            `mbd.load_external(...)`, a file of such forces, or a list of these
-        external_in : these are given in the axes of their "link" or of the "world"
-        reaction : give the load without the actuation's part as well
+        t : s or (N,) s, for elements that depend on time; a motion knows its own
         threads : share the states among this many threads
         check : raise if a result is not finite, or a motion does not satisfy the loops or cannot
             be made by the actuators; False leaves what comes out
-        actuated : in a mechanism with loops, the actuated joints, as many as it has
-            degrees of freedom; None: those that the file names
-        minimum_norm : allow more; what they share is then the smallest for the loop joints
-        forces : force elements that act; None: the mechanism's own (`Mechanism.forces`), () none.
-            What an element exerts in a joint, such as a torsion bar, is part of that joint's load
-            and actuation
-        t : s or (N,) s, for elements that depend on time; a motion knows its own
+        **options : of the loads
         """
         if isinstance(q, Motion):
             if v is not None or a is not None:
@@ -187,33 +169,30 @@ class Mechanism(MechanismKinematics, Extended):
             raise StateError("expected q, v, a or a motion (mbd.load_motion); zeros(nv) is rest")
         else:
             motion, state = None, (q, v, a)
-        plain = external is None and actuated is None and reaction is False
-        plain = plain and minimum_norm is False and forces is None
-        wording = (tuple(joints) if type(joints) is list else joints, on, at, in_, external_in)
+        # a question in the words of an earlier one needs no reading
+        plain = not options or options.keys() <= WORDS
+        wording = (tuple(joints) if type(joints) is list else joints, *options.items())
         solver = self._asked_as(wording) if plain else None
         times = t if motion is None else motion.time
-        given = wrenches_at(self.model, external, external_in, times, state[0], state[1])
+        packed, assumed = None, tuple[Assumption, ...]()
         if solver is None:
-            request = LoadRequest.of(
-                self.model,
-                joints,
-                on=on,
-                at=at,
-                in_=in_,
-                links=links_of(given.by_link),
-                external_in=given.axes,
-                reaction=reaction,
-                actuated=actuated,
-                minimum_norm=minimum_norm,
-            )
-            request = replace(request, forces=self._elements(forces))
+            chosen = complete(Mechanism.joint_loads, LoadOptions, options)
+            external, axes = chosen["external"], chosen["external_in"]
+            wrenches = wrenches_at(self.model, external, axes, times, state[0], state[1])
+            asked = part(RequestOptions, chosen)
+            asked["links"], asked["external_in"] = links_of(wrenches.by_link), wrenches.axes
+            asked["forces"] = ()
+            request = LoadRequest.of(self.model, joints, **asked)
+            request = replace(request, forces=self.elements(chosen["forces"]))
             solver = self.solver(request)
             if plain and _is_plain(wording):
                 self.prepared.remember(wording, request)
-        packed = pack_external(given.by_link, request.links) if given.by_link else None
+            if wrenches.by_link:
+                packed = pack_external(wrenches.by_link, request.links)
+            assumed = wrenches.assumed
         loads = solver(*state, packed, t=times, threads=threads, check=check)
-        if given.assumed:
-            loads = replace(loads, assumed=given.assumed)
+        if assumed:
+            loads = replace(loads, assumed=assumed)
         return loads if motion is None else with_uncertainty(solver, loads, motion, packed, threads)
 
     def solver(self, request: LoadRequest) -> LoadSolver:
@@ -265,47 +244,24 @@ class Mechanism(MechanismKinematics, Extended):
         """The loops: ``mechanism.loops.report(q)`` has `dof`, redundancy, singularity."""
         return Loops(self.model)
 
+    @with_options
     def load_solver(
         self,
         joints: Iterable[str | int] | str | None = None,
         *,
-        on: On = "child",
-        at: At | Point = "joint",
-        in_: In = "child",
-        links: Iterable[str] = (),
-        external_in: Axes = "link",
-        reaction: bool = False,
-        open_tree: bool = False,
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
         parameters: ParameterValues | Parameters | None = None,
-        forces: Iterable[ForceElement] | None = None,
+        **options: Unpack[RequestOptions],
     ) -> LoadSolver:
         """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
 
         Parameters
         ----------
-        links : that carry external wrenches, a further argument of the solver
-        open_tree : of a machine with loops, give the loads of its tree with the loops left open
+        joints : see `joint_loads`
         parameters : of variants of the mechanism; see `LoadSolver`
-        joints, on, at, in_, external_in, reaction, actuated, minimum_norm, forces : see
-            `joint_loads`
+        **options : of the loads
         """
-        request = LoadRequest.of(
-            self.model,
-            joints,
-            on=on,
-            at=at,
-            in_=in_,
-            links=links,
-            external_in=external_in,
-            reaction=reaction,
-            open_tree=open_tree,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            forces=self._elements(forces),
-        )
-        return LoadSolver(self.model, request, parameters)
+        options["forces"] = self.elements(options["forces"])
+        return LoadSolver(self.model, LoadRequest.of(self.model, joints, **options), parameters)
 
     def with_payload(
         self,
@@ -368,6 +324,7 @@ class Mechanism(MechanismKinematics, Extended):
 
 def _is_plain(wording: tuple[object, ...]) -> bool:
     """Return whether nothing but the same words is equal to it: 1, True and 1.0 are."""
-    joints, *words = wording
+    joints, *options = wording
     names = joints if isinstance(joints, tuple) else () if joints is None else (joints,)
+    words = [option[1] for option in options if isinstance(option, tuple)]
     return all(isinstance(word, str) for word in (*names, *words))

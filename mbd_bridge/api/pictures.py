@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib.util import find_spec
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.base.arguments import an_instance, flag, name_list
+from mbd_bridge.base.arguments import an_instance, flag
 from mbd_bridge.base.errors import ModelError, StateError, one_of, real_number
+from mbd_bridge.base.options import with_options
 from mbd_bridge.base.readable import instant, on_clock
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import ExternalGiven, external_forces
+from mbd_bridge.motion.external import external_forces
 from mbd_bridge.simulation import Simulation
+from mbd_bridge.view.options import LookOptions, overlays
 
 if TYPE_CHECKING:
-    from mbd_bridge.model import Model
     from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.source import Rest, Source
-    from mbd_bridge.view.take import Overlays
     from mbd_bridge.view.web import WebView
 
 Viewer = Literal["window", "web"]
 """What `show` opens."""
 
 
+@with_options
 def render(
     what: Simulation | Mechanism,
     path: str | PathLike[str] | None = None,
     motion: Motion | None = None,
     *,
-    q: ArrayLike | None = None,
     time: float | None = None,
-    loads: Iterable[str] | str = (),
-    actuated: Iterable[str] | None = None,
-    external: ExternalGiven | None = None,
     size: tuple[int, int] = (960, 720),
     fps: float = 25.0,
     speed: float = 1.0,
-    view: tuple[float, float] | None = None,
-    joints: bool | None = None,
-    centre: bool = False,
-    frames: Iterable[str] = (),
-    ground: bool = True,
-    labels: bool = True,
-    exaggerate: float = 1.0,
     progress: Callable[[float], None] | None = None,
+    **options: Unpack[LookOptions],
 ) -> Picture:
     """Draw a machine, or film its motion, without a window or a graphics card.
 
@@ -58,22 +48,12 @@ def render(
     what : a `Simulation`, or a `Mechanism`: along `motion`, or at rest at `q`
     path : ``.png``, ``.jpg``, ``.webp`` for a picture; ``.gif``, ``.mp4`` for a film; None: no file
     motion : of the mechanism
-    q : (nq,) where a mechanism without a motion stands; else as it assembles, or at zero
     time : s, of the motion, for a picture; its first state if None. Where the motion has stamps of
         a clock (1.7e9 s), one of them, or s after the first
-    loads : names of joints whose loads are drawn as arrows, on the child; or "all"
-    actuated : of a mechanism with loops, the actuated joints (as for `Mechanism.joint_loads`)
-    external : forces on links along `motion` (as for `Mechanism.joint_loads`), in the links' axes:
-        the loads count them, and they are drawn where they act; those of a simulation, too
     size : width and height, pixels
     fps, speed : pictures in a second of the film, and seconds of the motion in it
-    view : yaw and pitch of the camera, degrees; yaw 0 looks along y. None: chosen
-    joints : draw pins of joints; None: of machines with loops
-    centre : draw the centre of mass
-    frames : names of links whose axes are drawn
-    ground, labels : draw tiles below the machine, numbers at the arrows
-    exaggerate : factor on the deflections of links that bend; joints of loops turn as they must
     progress : called with 1 for each picture that is done
+    **options : of what is seen
 
     Returns
     -------
@@ -82,14 +62,14 @@ def render(
     from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.record import Shot, check_shot, film, is_film, still
 
-    shot = Shot(size, fps, speed, view)
+    shot = Shot(size, fps, speed, options["view"])
     check_shot(shot, path)
-    source, _ = _source(what, motion, q, loads, actuated, external)
-    overlays = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
+    source, _ = _source(what, motion, options)
+    shown = overlays(source.model, options)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
             raise StateError("a film needs a motion, and no single time; for a picture use .png")
-        return film(source, shot, overlays, path, progress).view(Picture)
+        return film(source, shot, shown, path, progress).view(Picture)
     first, last = float(source.time[0]), float(source.time[-1])
     at = first if time is None else on_clock(float(time), first)
     if not first <= at <= last + np.spacing(last):
@@ -97,28 +77,19 @@ def render(
             f"t = {at!r} s is not in the motion, which goes from {instant(first)} to "
             f"{instant(last)} s"
         )
-    return still(source.at(np.array([at])), shot, overlays, path).view(Picture)
+    return still(source.at(np.array([at])), shot, shown, path).view(Picture)
 
 
+@with_options
 def show(
     what: Simulation | Mechanism,
     motion: Motion | None = None,
     *,
-    q: ArrayLike | None = None,
-    loads: Iterable[str] | str = (),
-    actuated: Iterable[str] | None = None,
-    external: ExternalGiven | None = None,
     size: tuple[int, int] = (1200, 800),
     speed: float = 1.0,
     playing: bool = True,
-    view: tuple[float, float] | None = None,
-    joints: bool | None = None,
-    centre: bool = False,
-    frames: Iterable[str] = (),
-    ground: bool = True,
-    labels: bool = True,
-    exaggerate: float = 1.0,
     viewer: Viewer | None = None,
+    **options: Unpack[LookOptions],
 ) -> None:
     """Show a machine in a window or a browser, until that is closed (or Ctrl-C).
 
@@ -129,13 +100,12 @@ def show(
 
     Parameters
     ----------
-    what, motion, q, loads, actuated, external, size, view : see `render`; loads of a mechanism
-        without a motion are those at rest under gravity
-    joints, centre, frames, ground, labels, exaggerate : see `render`
+    what, motion, size : see `render`
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
     viewer : "window": pybullet's; "web": a page in the browser, served for this computer only, and
         in a notebook in its cell. None: the window where pybullet is installed, else the browser
+    **options : of what is seen
 
     Raises
     ------
@@ -149,52 +119,27 @@ def show(
     one_of("viewer", viewer, get_args(Viewer), StateError)
     check_shot(Shot(size, speed=speed), None)
     if viewer == "web":
-        page = web_view(
-            what,
-            motion,
-            q=q,
-            loads=loads,
-            actuated=actuated,
-            external=external,
-            view=view,
-            playing=playing,
-            speed=speed,
-            joints=joints,
-            centre=centre,
-            frames=frames,
-            ground=ground,
-            labels=labels,
-            exaggerate=exaggerate,
-        )
+        page = web_view(what, motion, playing=playing, speed=speed, **options)
         from mbd_bridge.view.web.browser import open_page
 
         open_page(page)
         return
     from mbd_bridge.view.show import show as open_window
 
-    source, rest = _source(what, motion, q, loads, actuated, external)
-    overlays = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
-    open_window(source, overlays, rest, view=view, size=size, speed=speed, playing=playing)
+    source, rest = _source(what, motion, options)
+    shown, view = overlays(source.model, options), options["view"]
+    open_window(source, shown, rest, view=view, size=size, speed=speed, playing=playing)
 
 
+@with_options
 def web_view(
     what: Simulation | Mechanism,
     motion: Motion | None = None,
     *,
-    q: ArrayLike | None = None,
-    loads: Iterable[str] | str = (),
-    actuated: Iterable[str] | None = None,
-    external: ExternalGiven | None = None,
     title: str = "",
-    view: tuple[float, float] | None = None,
     playing: bool = False,
     speed: float = 1.0,
-    joints: bool | None = None,
-    centre: bool = False,
-    frames: Iterable[str] = (),
-    ground: bool = True,
-    labels: bool = True,
-    exaggerate: float = 1.0,
+    **options: Unpack[LookOptions],
 ) -> WebView:
     """Return a machine as a page for a browser: to save, to show in a notebook, or to serve.
 
@@ -205,12 +150,10 @@ def web_view(
 
     Parameters
     ----------
-    what, motion, q, loads, actuated, external, ground, labels : see `render`
-    joints, centre, frames : marks that are shown at first (see `render`); the page switches them
-    exaggerate : see `render`; of a motion in which links bend the page has a slider for it
+    what, motion : see `render`
     title : of the page; "": the machine's name
-    view : yaw and pitch of the camera at first, degrees; None: chosen
     playing, speed : whether a motion plays from the beginning on, and its seconds in a second
+    **options : of what is seen at first; the page switches marks, and has a slider for deflections
 
     Examples
     --------
@@ -220,12 +163,12 @@ def web_view(
 
     if not 0.0 < real_number("speed", speed, "a positive number") < np.inf:
         raise StateError(f"speed: expected a positive number, got {speed}")
-    source, rest = _source(what, motion, q, loads, actuated, external)
-    shown = _overlays(source.model, joints, centre, frames, ground, labels, exaggerate)
+    source, rest = _source(what, motion, options)
+    shown = overlays(source.model, options)
     look = Look(
         shown.ground,
         shown.labels,
-        view,
+        options["view"],
         flag("playing", playing),
         speed,
         shown.exaggerate,
@@ -236,43 +179,16 @@ def web_view(
     return WebView(source, rest, title, look)
 
 
-def _overlays(
-    model: Model,
-    joints: bool | None,
-    centre: bool,
-    frames: Iterable[str],
-    ground: bool,
-    labels: bool,
-    exaggerate: float,
-) -> Overlays:
-    """Return what is drawn beside the machine, checked."""
-    from mbd_bridge.view.exaggerate import check_factor
-    from mbd_bridge.view.take import Overlays
-
-    names = name_list("frames", frames, "links")
-    for name in names:
-        model.link_number(name)  # or say which links there are
-    return Overlays(
-        None if joints is None else flag("joints", joints),
-        flag("centre", centre),
-        names,
-        flag("ground", ground),
-        flag("labels", labels),
-        check_factor(model, exaggerate),
-    )
-
-
 def _source(
     what: Simulation | Mechanism,
     motion: Motion | None,
-    q: ArrayLike | None,
-    loads: Iterable[str] | str,
-    actuated: Iterable[str] | None,
-    external: ExternalGiven | None,
+    options: LookOptions,
 ) -> tuple[Source, Rest | None]:
     """Return the states that are shown, and a mechanism at rest with its loads, to pose it."""
     from mbd_bridge.view.source import Rest, of_motion, of_simulation
 
+    q, loads, actuated = options["q"], options["loads"], options["actuated"]
+    external = options["external"]
     if external is not None and (motion is None or not isinstance(what, Mechanism)):
         raise StateError(
             "external: forces along a motion of a mechanism, render(robot, path, motion, "

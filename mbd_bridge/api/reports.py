@@ -1,14 +1,11 @@
 """``mbd.report``: one page about a machine and its motions."""
 
-from __future__ import annotations
-
-import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from mbd_bridge.api.histories import HistoryRequest
+from mbd_bridge.api.histories import HistoryOptions, HistoryRequest, known_bearings
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.report_parts import (
     WHOLE,
@@ -25,27 +22,44 @@ from mbd_bridge.api.simulated import mechanism_of, simulated_history
 from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, ModelError, StateError
+from mbd_bridge.base.options import Option, option_group, part, with_options
 from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.loads import LoadRequest
-from mbd_bridge.loads.convention import At, Convention, In, On, Point
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.options import ConventionOptions
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
 from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
-from mbd_bridge.motion.external import ExternalForces, ExternalGiven, external_forces
-from mbd_bridge.motion.frames import Frames
-from mbd_bridge.motion.names import Gaps
-from mbd_bridge.motion.smoothing import Smooth
+from mbd_bridge.motion.external import ExternalGiven, external_forces
+from mbd_bridge.motion.reading import ReadingOptions
+from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.simulation import Simulation
-from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.wrenches import Axes
+from mbd_bridge.view.options import ExaggerateOptions
 
 if TYPE_CHECKING:
-    from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven
     from mbd_bridge.view.source import Source
 
 STATES = 20
 """Random states at which the other engines are asked."""
 
 
+@option_group
+class ReportOptions(HistoryOptions, TitleOptions, ExaggerateOptions, total=False):
+    """What a report is about, and what is on it.
+
+    Parameters
+    ----------
+    picture : draw the machine and its loads at the largest force
+    view : show the machine along the motion in 3-D, to be turned and played
+    check : ask pinocchio, and pybullet where it is installed
+    """
+
+    picture: Annotated[bool, Option(True)]
+    view: Annotated[bool, Option(True)]
+    check: Annotated[bool, Option(True)]
+
+
+@with_options
 def report(
     what: Simulation | Mechanism,
     path: str | PathLike[str],
@@ -58,36 +72,8 @@ def report(
     joints: Iterable[str] | str | None = None,
     *,
     weights: Mapping[str, float] | None = None,
-    actuated: Iterable[str] | str | None = None,
-    minimum_norm: bool = False,
-    on: On = "child",
-    at: At | Point = "joint",
-    in_: In = "child",
-    exponents: Sequence[float] = EXPONENTS,
-    picture: bool = True,
-    check: bool = True,
     threads: int = 1,
-    external: ExternalGiven | None = None,
-    external_in: Axes = "link",
-    motors: bool | None = None,
-    bearings: BearingsGiven | None = None,
-    rest: bool = False,
-    rename: Mapping[str, str | None] | None = None,
-    unit: Sequence[str] | str = (),
-    ignore: Sequence[str] | str = (),
-    gaps: Gaps = "refuse",
-    unwrap: Iterable[str] | str | None = None,
-    near: InitialGuess = None,
-    frames: Frames = None,
-    given: Iterable[str] | str | None = None,
-    smooth: Smooth = "auto",
-    cutoff: float | None = None,
-    project: str = "",
-    author: str = "",
-    revision: str = "",
-    date: str | datetime.date | None = None,
-    view: bool = True,
-    exaggerate: float = 1.0,
+    **options: Unpack[ReportOptions],
 ) -> LoadCases:
     """Write a self-contained HTML page: picture, tree, loads, actuators, spectra, other engines.
 
@@ -102,22 +88,8 @@ def report(
         neither drawn nor shown moving
     joints : whose loads; None for all, in a machine with loops the cut ones too
     weights : repetitions of load cases, 1 where not given: {"pick": 2e6}
-    actuated, minimum_norm, on, at, in_, threads : see `Mechanism.joint_loads`
-    external, external_in : forces on links of a mechanism: numbers (6,), tables, files; see there.
-        The axes are those of forces that go with one motion, too
-    motors : say what motors have to do; None: if actuators are stated, or the URDF says gears
-    bearings : by joint a `Bearing` or two: what they carry, and their lives; None: those that the
-        machine states (``NAME.bearings.yaml``)
-    rest, rename, unit, ignore, gaps, unwrap, near, frames, given, smooth, cutoff : of files; see
-        `load_motion`
-    exponents : Woehler exponents of the damage-equivalent loads
-    picture : draw the machine and its loads at the largest force (with pybullet)
-    view : show the machine along the motion in 3-D, to be turned and played
-    exaggerate : factor on the deflections of links that bend, in picture and 3-D view
-    project, author, revision : texts of the title block
-    date : of the title block, as a date or YYYY-MM-DD; None: now. With a date the page is the same
-        whenever it is made
-    check : ask pinocchio, and pybullet where it is installed
+    threads : share the rows of a motion among this many threads
+    **options : of motions, loads and the page
 
     Returns
     -------
@@ -136,56 +108,37 @@ def report(
             path,
         )
     check_place(path)
-    title = TitleBlock.of(project, author, revision, date)
+    title = TitleBlock.of(**part(TitleOptions, options))
     if not isinstance(what, Simulation | Mechanism):
         raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
-    factor = check_factor(what.model, exaggerate)
-    reading = Reading.of(
-        rest=rest,
-        rename=rename,
-        unit=unit,
-        ignore=ignore,
-        gaps=gaps,
-        unwrap=unwrap,
-        near=near,
-        frames=frames,
-        given=given,
-        smooth=smooth,
-        cutoff=cutoff,
-    )
-    forces: ExternalForces | None = None
+    factor = check_factor(what.model, options["exaggerate"])
+    reading = Reading.of(**part(ReadingOptions, options))
     if isinstance(what, Simulation):
-        if external is not None:
+        if options["external"] is not None:
             raise StateError("a simulation has its own external forces; leave out external=")
         if motion is not None:
             raise StateError("a simulation has its own motion; leave out motion=")
-        if minimum_norm or actuated is not None:
+        if options["minimum_norm"] or options["actuated"] is not None:
             raise StateError("a simulation knows its actuators; leave out actuated=, minimum_norm=")
         if weights is not None or reading.given:
             name = reading.given[0] if reading.given else "weights"
             raise StateError(f"{name}: a simulation has its own motion; leave it out")
         mechanism = mechanism_of(what)
-        request = LoadRequest.of(what.model, joints, on=on, at=at, in_=in_)
-        asked = HistoryRequest(request, None, exponents, None, motors, _known(mechanism, bearings))
+        request = LoadRequest.of(what.model, joints, **part(ConventionOptions, options))
+        asked = HistoryRequest(
+            request,
+            None,
+            options["exponents"],
+            None,
+            options["motors"],
+            known_bearings(mechanism, options["bearings"]),
+        )
         parts = [_simulated(what, mechanism, asked)]
     else:
         mechanism = what
         if motion is None:
             raise StateError("a mechanism needs a motion: a Motion, or a file with one")
-        forces = external_forces(what.model, external, external_in)
-        request = LoadRequest.of(
-            what.model,
-            joints,
-            on=on,
-            at=at,
-            in_=in_,
-            links=() if forces is None else forces.links,
-            actuated=actuated,
-            minimum_norm=minimum_norm,
-            forces=what.forces,
-        )
-        known = _known(mechanism, bearings)
-        asked = HistoryRequest(request, forces, exponents, None, motors, known, threads)
+        asked = HistoryRequest.of(mechanism, joints, options, threads=threads)
         if isinstance(motion, LoadCases):
             _check_computed(mechanism, motion, asked, joints, reading, weights)
             parts = [
@@ -193,15 +146,15 @@ def report(
             ]
         else:
             parts = [
-                _along(mechanism, asked, reading, named, view, external_in)
+                _along(mechanism, asked, reading, named, options["view"], options["external_in"])
                 for named in named_motions(motion, weights)
             ]
     cases = LoadCases(LoadCase(part.name, part.history, part.weight) for part in parts)
     worst = max(parts, key=lambda part: part.worst.force)
     there = worst.worst.q is not None
     drawn, caption = None, "" if there else "No picture: these load cases were computed before."
-    if picture and there:
-        drawn, caption = draw(what, worst.worst, actuated, worst.external, factor)
+    if options["picture"] and there:
+        drawn, caption = draw(what, worst.worst, options["actuated"], worst.external, factor)
     subject = Subject(
         mechanism.model,
         cases,
@@ -210,21 +163,12 @@ def report(
         loop_report(mechanism, worst.worst.q),
         drawn,
         caption,
-        crosscheck(mechanism.model, states=STATES) if check else None,
+        crosscheck(mechanism.model, states=STATES) if options["check"] else None,
         title,
-        scene(worst.source(), worst.worst.time, factor) if view else None,
+        scene(worst.source(), worst.worst.time, factor) if options["view"] else None,
     )
     write_report(path, subject)
     return cases
-
-
-def _known(mechanism: Mechanism, given: BearingsGiven | None) -> BearingSet | None:
-    """Return the bearings that are given, checked; None: those that the machine states."""
-    if given is None:
-        return None
-    from mbd_bridge.applications.bearings import BearingSet
-
-    return BearingSet.of(mechanism.model, given)
 
 
 def _simulated(run: Simulation, mechanism: Mechanism, asked: HistoryRequest) -> Reported:
@@ -237,7 +181,7 @@ def _simulated(run: Simulation, mechanism: Mechanism, asked: HistoryRequest) -> 
     part = Reported(WHOLE, 1.0, f"a simulation of {run.time[-1]:g} s", history)
     part.worst.look(run, loads)
 
-    def source() -> Source | None:
+    def source() -> "Source | None":
         from mbd_bridge.view.source import of_simulation
 
         return of_simulation(run, loads.joints)
@@ -262,7 +206,7 @@ def _along(
     pieces, seen = _pieces(mechanism, named.motion, reading), SeenPieces(view)
     history = asked.along(mechanism, pieces, look=seen.look)
 
-    def source() -> Source | None:
+    def source() -> "Source | None":
         from mbd_bridge.view.applied import applied_along
         from mbd_bridge.view.source import Source
 
@@ -272,7 +216,7 @@ def _along(
         plain = mechanism.solver(replace(asked.request, convention=Convention()))
         states = plain.along(found, asked.external, threads=asked.threads)
         applied = applied_along(mechanism.model, found, asked.external)
-        return Source(mechanism.model, found.time, found.q, states, mechanism.forces, applied)
+        return Source(mechanism.model, found.time, found.q, states, asked.request.forces, applied)
 
     said = pieces.name.replace("\\", "/").rpartition("/")[2]
     return Reported(named.name, named.weight, said, history, seen.worst, asked.external, source)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, flag, name_list
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.options import with_options
 from mbd_bridge.forces.base import ForceElement, bound
-from mbd_bridge.loads.convention import At, Convention, In, On, Point
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.options import RequestOptions
 from mbd_bridge.loads.selected import select_joints
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -56,42 +59,32 @@ class LoadRequest:
     known: tuple[ForceElement, ...] = ()
 
     @staticmethod
+    @with_options
     def of(
         model: Model,
         joints: Iterable[str | int] | str | None = None,
-        *,
-        on: On = "child",
-        at: At | Point = "joint",
-        in_: In = "child",
-        links: Iterable[str] = (),
-        external_in: Axes = "link",
-        reaction: bool = False,
-        open_tree: bool = False,
-        actuated: Iterable[str] | str | None = None,
-        minimum_norm: bool = False,
-        forces: Iterable[ForceElement] = (),
+        **options: Unpack[RequestOptions],
     ) -> LoadRequest:
         """Return a checked request.
 
         Parameters
         ----------
         joints : names (or indices, of the tree); None for all but the root joint
-        on, at, in_ : see `Convention`
-        forces : force elements that act
+        **options : of the loads
         """
-        open_tree = flag("open_tree", open_tree)
-        convention = Convention.of(on, at, in_)
+        open_tree, actuated = flag("open_tree", options["open_tree"]), options["actuated"]
+        convention = Convention.of(options["on"], options["at"], options["in_"])
         names, _ = select_joints(model, joints, cuts=model.has_loops and not open_tree)
         return LoadRequest(
             names,
             convention,
-            name_list("links", links, "links"),
-            check_axes(external_in),
-            flag("reaction", reaction),
+            name_list("links", options["links"], "links"),
+            check_axes(options["external_in"]),
+            flag("reaction", options["reaction"]),
             open_tree,
             actuated if actuated is None else name_list("actuated", actuated, "joints"),
-            flag("minimum_norm", minimum_norm),
-            bound(model, forces),
+            flag("minimum_norm", options["minimum_norm"]),
+            bound(model, options["forces"] or ()),
         )
 
     def packed(self, external: ArrayLike | None) -> Array:

@@ -1,14 +1,33 @@
 """The title block of a report: whose it is, and when it was made."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Annotated, TypedDict, Unpack
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.options import Option, option_group, with_options
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@option_group
+class TitleOptions(TypedDict, total=False):
+    """The title block of a report.
+
+    Parameters
+    ----------
+    project : text of the title block
+    author : text of the title block
+    revision : text of the title block
+    date : of the title block, as a date or YYYY-MM-DD; without it now. With a date the page is the
+        same whenever it is made
+    """
+
+    project: Annotated[str, Option("", "TEXT")]
+    author: Annotated[str, Option("", "TEXT")]
+    revision: Annotated[str, Option("", "TEXT")]
+    date: Annotated["str | date | None", Option(None, "YYYY-MM-DD")]
 
 
 @dataclass(frozen=True)
@@ -27,22 +46,20 @@ class TitleBlock:
     day: str = ""
 
     @staticmethod
-    def of(
-        project: str = "", author: str = "", revision: str = "", day: str | date | None = None
-    ) -> TitleBlock:
+    @with_options
+    def of(**options: Unpack[TitleOptions]) -> "TitleBlock":
         """Return a checked title block.
 
         Parameters
         ----------
-        day : a date, or its text YYYY-MM-DD; None: now. With a date the page depends on what it is
-            about alone
+        **options : of the title block
         """
-        texts = {"project": project, "author": author, "revision": revision}
+        texts = {name: text for name, text in options.items() if name != "date"}
         for name, text in texts.items():
             if not isinstance(text, str):
                 raise StateError(f"{name}: expected a text, got {text!r:.60}")
-        shown = " ".join(project.split()), " ".join(author.split()), " ".join(revision.split())
-        return TitleBlock(*shown, _day(day))
+        project, author, revision = (" ".join(str(text).split()) for text in texts.values())
+        return TitleBlock(project, author, revision, _day(options["date"]))
 
     def rows(self) -> list[tuple[str, str]]:
         """Return headings and texts of what is there."""

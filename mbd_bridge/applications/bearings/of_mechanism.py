@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Unpack
 
 from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
@@ -15,10 +16,10 @@ from mbd_bridge.applications.bearings.bearing_set import (
 )
 from mbd_bridge.applications.bearings.bearings import Bearings, BearingsCounter, joints_of
 from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.options import with_options
 from mbd_bridge.loads import LoadRequest, LoadSolver
+from mbd_bridge.loads.options import ActingOptions
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import ExternalGiven
-from mbd_bridge.solve.wrenches import Axes
 
 
 @property  # type: ignore[misc]
@@ -65,6 +66,7 @@ def _known(
     return BearingSet.of(mechanism.model, known, options)
 
 
+@with_options
 def bearings(
     mechanism: Mechanism,
     motion: Motion,
@@ -74,11 +76,8 @@ def bearings(
     located: Located | None = None,
     reliability: int | None = None,
     aiso: float | None = None,
-    external: ExternalGiven | None = None,
-    external_in: Axes = "link",
-    actuated: Iterable[str] | str | None = None,
-    minimum_norm: bool = False,
     threads: int = 1,
+    **options: Unpack[ActingOptions],
 ) -> Bearings:
     """Return radial, axial and tilting loads of joints with one axis, and rating lives.
 
@@ -90,16 +89,15 @@ def bearings(
     located : which of two carries the axial force: "first", "second", "each" (opposed)
     reliability, aiso : of the modified life; see `loads.bearings.duty`. None: as stated with
         the machine's bearings, or "first", 90 and 1
-    external, external_in, actuated, minimum_norm, threads : see `joint_loads`
+    threads : see `joint_loads`
+    **options : of what acts. External wrenches of N states are those of the motion's rows
 
     Examples
     --------
     >>> life = Bearing(C=55.3e3, C0=31.5e3)                                # doctest: +SKIP
     >>> robot.bearings(motion, "elbow", {"elbow": life})["elbow"][0].life  # doctest: +SKIP
     """
-    inputs = LoadInputs.of(
-        mechanism, motion, external, external_in, actuated, minimum_norm, None, threads
-    )
+    inputs = LoadInputs.of(mechanism, motion, options, threads)
     known = _known(mechanism, bearings, located, reliability, aiso)
     if bearings is None and joints is not None:
         known = known.among(name_list("joints", joints, "joints"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +10,14 @@ from numpy.typing import ArrayLike
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.applications.free_body.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.base.options import with_options
+from mbd_bridge.loads.options import ActingOptions
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import ExternalGiven, wrenches_at
+from mbd_bridge.motion.external import wrenches_at
 from mbd_bridge.solve.prepared import in_link_axes
-from mbd_bridge.solve.wrenches import Axes
 
 
+@with_options
 def free_body_of(
     mechanism: Mechanism,
     link: str,
@@ -25,16 +25,16 @@ def free_body_of(
     v: ArrayLike | None = None,
     a: ArrayLike | None = None,
     *,
-    external: ExternalGiven | None = None,
-    external_in: Axes = "link",
+    t: ArrayLike | None = None,
     threads: int = 1,
     check: bool = True,
-    actuated: Iterable[str] | str | None = None,
-    minimum_norm: bool = False,
-    forces: Iterable[ForceElement] | None = None,
-    t: ArrayLike | None = None,
+    **options: Unpack[ActingOptions],
 ) -> FreeBody:
     """Return all that acts on a link: its joints, gravity, inertia; see `joint_loads`.
+
+    Parameters
+    ----------
+    **options : of what acts
 
     Examples
     --------
@@ -42,25 +42,18 @@ def free_body_of(
     """
     states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
     times = q.time if isinstance(q, Motion) else t
-    given = wrenches_at(mechanism.model, external, external_in, times, *states[:2])
+    given = wrenches_at(
+        mechanism.model, options["external"], options["external_in"], times, *states[:2]
+    )
     pushes = in_link_axes(mechanism.prepared, states[0], given.by_link, given.axes)
     names = joints_of(mechanism.model, link)
-    loads = mechanism.joint_loads(
-        q,
-        v,
-        a,
-        names,
-        external=pushes,
-        threads=threads,
-        check=check,
-        actuated=actuated,
-        minimum_norm=minimum_norm,
-        forces=forces,
-        t=t,
-    )
+    options["external"], options["external_in"] = pushes, "link"
+    loads = mechanism.joint_loads(q, v, a, names, t=t, threads=threads, check=check, **options)
     own = pushes.get(link) if pushes else None
     own_q, own_v, own_a = states
-    pushed = mechanism.prepared.wrench_of(mechanism._elements(forces), link, own_q, own_v, times)
+    pushed = mechanism.prepared.wrench_of(
+        mechanism.elements(options["forces"]), link, own_q, own_v, times
+    )
     own = pushed if own is None else np.asarray(own) + (0.0 if pushed is None else pushed)
     rates = own_a if loads.a is None else loads.a
     body = free_body(mechanism.model, link, own_q, own_v, rates, loads, external=own)

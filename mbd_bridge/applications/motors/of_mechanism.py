@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Unpack
 
 import numpy as np
 
@@ -15,12 +16,12 @@ from mbd_bridge.applications.motors.from_file import actuated_coordinates, compl
 from mbd_bridge.applications.motors.motors import Motors, MotorsCounter
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.options import with_options
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.loads.options import ActingOptions
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import ExternalGiven
-from mbd_bridge.solve.wrenches import Axes
 
 
 @property  # type: ignore[misc]
@@ -91,17 +92,14 @@ def with_actuators(mechanism: Mechanism, actuators: Iterable[Actuator] | Actuato
     return mechanism.stating({"actuators": actuators})
 
 
+@with_options
 def motors(
     mechanism: Mechanism,
     motion: Motion,
     joints: Iterable[str] | str | None = None,
     *,
-    external: ExternalGiven | None = None,
-    external_in: Axes = "link",
-    actuated: Iterable[str] | str | None = None,
-    minimum_norm: bool = False,
-    forces: Iterable[ForceElement] | None = None,
     threads: int = 1,
+    **options: Unpack[ActingOptions],
 ) -> Motors:
     """Return what motors have to do along a motion: torque, speed, power, verdict.
 
@@ -109,16 +107,14 @@ def motors(
     ----------
     joints : degrees of freedom by name, `joint.suffix` where a joint has several; None for all
         that are actuated
-    external, external_in, actuated, minimum_norm, forces, threads : see `joint_loads`. External
-        wrenches of N states are those of the motion's rows
+    threads : see `joint_loads`
+    **options : of what acts. External wrenches of N states are those of the motion's rows
 
     Examples
     --------
     >>> robot.motors(motion)["elbow"].verdict                       # doctest: +SKIP
     """
-    inputs = LoadInputs.of(
-        mechanism, motion, external, external_in, actuated, minimum_norm, forces, threads
-    )
+    inputs = LoadInputs.of(mechanism, motion, options, threads)
     counter = mechanism.motors_counter(inputs, joints)
     counter.add(motion)
     return counter.motors()

@@ -1,0 +1,109 @@
+"""How loads are given, what acts, who moves the machine: options of all calls that give loads."""
+
+from collections.abc import Iterable
+from typing import Annotated, TypedDict
+
+from mbd_bridge.base.options import Option, option_group
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.motion.external import ExternalGiven
+from mbd_bridge.solve.wrenches import Axes
+
+
+@option_group
+class ConventionOptions(TypedDict, total=False):
+    """On which body, at which point and in whose axes loads are given.
+
+    Parameters
+    ----------
+    on : "child": the load of the parent on the child (as pinocchio's ``data.f``); "parent": the
+        opposite
+    at : moment about the joint's origin on the child ("joint"), on the parent ("parent", which a
+        sliding child leaves behind), or about a point (x, y, z) m in the child link's frame
+    in_ : axes of the "child" link, of the "parent" link or of the "world". The child of a joint
+        that closes a loop is its successor
+    """
+
+    on: Annotated["On", Option("child")]
+    at: Annotated["At | Point", Option("joint", "joint|parent|x,y,z")]
+    in_: Annotated["In", Option("child")]
+
+
+@option_group
+class ReactionOptions(ConventionOptions, total=False):
+    """A convention, and whether actuation is left out.
+
+    Parameters
+    ----------
+    reaction : give the load without the actuation's part as well
+    """
+
+    reaction: Annotated[bool, Option(False)]
+
+
+@option_group
+class ActuationOptions(TypedDict, total=False):
+    """Who moves a machine with loops.
+
+    Parameters
+    ----------
+    actuated : in a mechanism with loops, the actuated joints, as many as it has degrees of freedom;
+        without it those that the file names
+    minimum_norm : allow more actuators than the motion determines: the loads are then the smallest
+        for the loop joints, and what is not determined is called so
+    """
+
+    actuated: Annotated["Iterable[str] | str | None", Option(None, "JOINT")]
+    minimum_norm: Annotated[bool, Option(False)]
+
+
+@option_group
+class ForceOptions(TypedDict, total=False):
+    """Force elements, and the axes of what acts from outside.
+
+    Parameters
+    ----------
+    external_in : wrenches on links are given in the axes of their "link" or of the "world"
+    forces : force elements that act; None: the mechanism's own (`Mechanism.forces`), () none. What
+        an element exerts in a joint, such as a torsion bar, is part of that joint's load and
+        actuation
+    """
+
+    external_in: Annotated["Axes", Option("link")]
+    forces: Annotated["Iterable[ForceElement] | None", Option(None)]
+
+
+class DynamicsOptions(ActuationOptions, ForceOptions, total=False):
+    """What acts beside the wrenches of a call, and who moves the machine."""
+
+
+@option_group
+class ActingOptions(DynamicsOptions, total=False):
+    """All that acts on a machine along a motion, and who moves it.
+
+    Parameters
+    ----------
+    external : link name -> wrench that acts on it from outside, (6,) or (N, 6): force (N), then
+        moment (N m), at the origin of the link's frame; or (times, (n, 6)), a table; or
+        `mbd.load_external(...)`, a file of such forces, or a list of these
+    """
+
+    external: Annotated["ExternalGiven | None", Option(None)]
+
+
+class LoadOptions(ReactionOptions, ActingOptions, total=False):
+    """How loads are given, and what acts."""
+
+
+@option_group
+class RequestOptions(ReactionOptions, DynamicsOptions, total=False):
+    """What a `LoadRequest` says beside the joints.
+
+    Parameters
+    ----------
+    links : that carry external wrenches, a further argument of the solver
+    open_tree : of a machine with loops, give the loads of its tree with the loops left open
+    """
+
+    links: Annotated["Iterable[str]", Option(())]
+    open_tree: Annotated[bool, Option(False)]
