@@ -221,15 +221,15 @@ def test_a_heap_of_texts_that_keeps_hdf5_turning_is_refused_before(tmp_path, lib
     place = heap = data.index(b"GCOL") + 16
     while data[place]:
         for size in (2**63, 2**32, len(data)):
-            path.write_bytes(forged(data, place + 8, size))
+            path.write_bytes(resized(data, place + 8, size))
             refused(path, "texts of its attributes are damaged")
         place += 16 + -(-data[place + 8] // 8) * 8
     assert place > heap
-    path.write_bytes(forged(data, place + 8, 0))
+    path.write_bytes(resized(data, place + 8, 0))
     refused(path, "one says that it has 0 bytes")
 
 
-def forged(data, place, number):
+def resized(data, place, number):
     return data[:place] + number.to_bytes(8, "little") + data[place + 8 :]
 
 

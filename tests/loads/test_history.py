@@ -109,9 +109,9 @@ def test_independent_readers_find_loads_units_and_convention(tmp_path, arm, moti
     assert np.array_equal(table["lbr_iiwa_joint_3.my"].to_numpy(), wanted)
     with h5py.File(tmp_path / "l.h5") as file:
         assert np.array_equal(file["lbr_iiwa_joint_3.my"][:], wanted)
-        assert file["lbr_iiwa_joint_3.my"].attrs["units"] == "N m"
-        assert file.attrs["load"] == str(loads.convention)
-        assert file.attrs["content"] == "joint loads of kuka_iiwa"
+        assert file["lbr_iiwa_joint_3.my"].attrs["units"].decode() == "N m"
+        assert file.attrs["load"].decode() == str(loads.convention)
+        assert file.attrs["content"].decode() == "joint loads of kuka_iiwa"
     with np.load(tmp_path / "l.npz", allow_pickle=False) as file:
         assert np.array_equal(file["lbr_iiwa_joint_3.my"], wanted)
     text = (tmp_path / "l.csv").read_text()
