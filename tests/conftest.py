@@ -10,7 +10,10 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
+import mbd_bridge as mbd
+from mbd_bridge.cli import main
 from tests.quick_code import code_for
+from tests.robots import own_urdfs
 from tests.slow import mark
 
 # On a server a change is judged, not the luck of the draw: the same examples every time.
@@ -72,3 +75,45 @@ def _figures():
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """An arm of seven joints."""
+    return mbd.load(own_urdfs()["kuka_iiwa"])
+
+
+@pytest.fixture(scope="module")
+def motion(arm):
+    """The motion that comes with the arm."""
+    return mbd.load_motion(own_urdfs()["kuka_iiwa"].with_name("kuka_iiwa_motion.csv"), arm)
+
+
+@pytest.fixture(scope="module")
+def bar():
+    """A parallelogram."""
+    return mbd.load(own_urdfs()["four_bar"])
+
+
+@pytest.fixture(scope="module")
+def ralf():
+    """A flexible arm with a loop."""
+    return mbd.load(own_urdfs()["ralf"])
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    """A bicycle, which rolls."""
+    return mbd.load(own_urdfs()["whipple_bicycle"])
+
+
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a command: exit code, stdout, stderr."""
+
+    def command(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command

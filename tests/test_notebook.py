@@ -23,16 +23,6 @@ JOINTS = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"]
 
 
 @pytest.fixture(scope="module")
-def arm():
-    return mbd.load(ROOT / "urdf" / "kuka_iiwa.urdf")
-
-
-@pytest.fixture(scope="module")
-def motion(arm):
-    return mbd.load_motion(ROOT / "urdf" / "kuka_iiwa_motion.csv", arm)
-
-
-@pytest.fixture(scope="module")
 def loads(arm, motion):
     return arm.joint_loads(motion, joints=JOINTS)
 

@@ -11,11 +11,6 @@ from tests.flexible.ralf import COMMAND, GUESS, PAPER, null_space
 from tests.robots import OWN
 
 
-@pytest.fixture(scope="module")
-def arm():
-    return mbd.load(OWN / "ralf.urdf")
-
-
 @pytest.mark.parametrize("angles", [(0.0, 0.0), (-0.6, 0.9), (1.1, -0.7)])
 def test_the_rigid_parallelogram_has_the_papers_basis_in_every_position(angles):
     rigid = mbd.load(OWN / "ralf.urdf", flexible=())
@@ -25,14 +20,14 @@ def test_the_rigid_parallelogram_has_the_papers_basis_in_every_position(angles):
     assert np.allclose(N.T @ N, PAPER.T @ PAPER, atol=1e-12)
 
 
-def test_the_flexible_arms_basis_depends_on_deformation_and_then_on_position(arm):
+def test_the_flexible_arms_basis_depends_on_deformation_and_then_on_position(ralf):
     """Straight links have one basis everywhere: deflections and theta4 move C in one direction."""
 
     def space(angle, *deflections):
         names = ("lower.mode1", "actuating.mode1")
         near = {**GUESS, "theta2": angle, "theta3": angle, "theta4": -angle}
         near |= dict(zip(names, deflections, strict=True))
-        N = null_space(arm, arm.assemble(near, fixed=("theta1", "theta3", *names)).q)
+        N = null_space(ralf, ralf.assemble(near, fixed=("theta1", "theta3", *names)).q)
         return N.T @ N
 
     straight = space(-0.2, 0.0, 0.0)
@@ -42,41 +37,41 @@ def test_the_flexible_arms_basis_depends_on_deformation_and_then_on_position(arm
     assert np.abs(space(0.8, 0.03, 0.02) - bent).max() > 1e-3
 
 
-def test_a_commanded_motion_bends_the_arm_and_keeps_the_parallelogram_closed(arm):
-    at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
-    run = mbd.simulate(arm, 1.0, step=2e-4, q=at.q, prescribed=COMMAND)
+def test_a_commanded_motion_bends_the_arm_and_keeps_the_parallelogram_closed(ralf):
+    at = ralf.assemble(GUESS, fixed=("theta1", "theta3"))
+    run = mbd.simulate(ralf, 1.0, step=2e-4, q=at.q, prescribed=COMMAND)
     assert run.finished
-    phi = arm.kernel("constraints")(run.q, run.v)[0]
+    phi = ralf.kernel("constraints")(run.q, run.v)[0]
     assert np.abs(phi).max() < 1e-9
-    tip = run.q[:, arm.coordinate_names.index("lower.mode1")]
+    tip = run.q[:, ralf.coordinate_names.index("lower.mode1")]
     assert 0.005 < np.abs(tip).max() < 0.02
     assert run.q[-1][0] == pytest.approx(0.3)
 
 
-def test_svd_and_projection_give_one_motion(arm):
-    at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
+def test_svd_and_projection_give_one_motion(ralf):
+    at = ralf.assemble(GUESS, fixed=("theta1", "theta3"))
     options = {"step": 2e-4, "q": at.q, "prescribed": COMMAND}
-    runs = [mbd.simulate(arm, 0.02, method=name, **options) for name in ("svd", "projection")]
+    runs = [mbd.simulate(ralf, 0.02, method=name, **options) for name in ("svd", "projection")]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-8
 
 
-def test_structural_savings_leave_less_than_half_of_the_terms(arm):
+def test_structural_savings_leave_less_than_half_of_the_terms(ralf):
     """LeeJoo90 (33)-(35): n³ symbols, of which symmetry leaves n²(n + 1)/2; (35) fails in some."""
-    found = structure(mbd.symbolic(arm, ()))
+    found = structure(mbd.symbolic(ralf, ()))
     assert (found.entries, found.by_symmetry) == (1000, 550)
     assert 0 < found.different < found.nonzero < 0.25 * found.by_symmetry
     assert 0 < found.kept < 0.5 * found.terms
     assert found.of_35 > found.holds_35 > 0.9 * found.of_35
 
 
-def test_the_file_says_what_python_says(arm):
+def test_the_file_says_what_python_says(ralf):
     lower, upper, actuating = read_flexible(OWN / "ralf.flex.yaml")
     section = mbd.Section.tube(0.14, 0.13)
     beam = mbd.Beam((0, 0, 0), (3.048, 0, 0), 70e9, 26e9, 2700, section, (0, 0, 1))
     assert lower == mbd.FlexibleLink("lower", beam, mbd.Modes("finite-element", 2))
     assert (upper.link, actuating.modes.kind) == ("upper", "pinned-pinned")
     urdf = mbd.load(OWN / "ralf.urdf", flexible=())
-    assert sum(arm.model.masses) == pytest.approx(sum(urdf.model.masses), rel=1e-5)
+    assert sum(ralf.model.masses) == pytest.approx(sum(urdf.model.masses), rel=1e-5)
 
 
 GOOD = """units: SI
@@ -134,11 +129,11 @@ def test_the_command_line_shows_what_bends_and_leaves_it_rigid(capsys):
     assert "4 degrees of freedom" in text
 
 
-def test_loads_say_what_bends_and_what_it_weighs(arm):
-    at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
-    still = np.zeros(arm.nv)
-    a = arm.forward_dynamics(at.q, still, still)
-    loads = arm.joint_loads(at.q, still, a)
+def test_loads_say_what_bends_and_what_it_weighs(ralf):
+    at = ralf.assemble(GUESS, fixed=("theta1", "theta3"))
+    still = np.zeros(ralf.nv)
+    a = ralf.forward_dynamics(at.q, still, still)
+    loads = ralf.joint_loads(at.q, still, a)
     (rigid,), (masses,) = loads.assumptions["rigid"], loads.assumptions["masses"]
     assert "lower (2 modes), upper (2 modes), actuating (2 modes)" in rigid.text
-    assert f"{sum(arm.model.masses):.6g} kg" in masses.text
+    assert f"{sum(ralf.model.masses):.6g} kg" in masses.text

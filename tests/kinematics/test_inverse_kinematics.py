@@ -11,7 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge.engines.pinocchio.build import to_pinocchio
 from mbd_bridge.motion.limits import limits_of
 from tests.kinematics.closed_machines import excavator
-from tests.robots import OWN, installed, robot
+from tests.robots import installed, robot
 
 ROBOTS = installed(
     "erd/a1/a1", "erd/allegro_hand/allegro_left_hand", "erd/anymal_c_simple/anymal", "erd/b1/b1-z1",
@@ -86,11 +86,6 @@ def test_frames_of_robots_are_where_pinocchio_has_them(name):
         ):
             wanted = spline.derivative(order)(time[k])
             np.testing.assert_allclose(rate, wanted, rtol=0, atol=1e-7 if exact else 0.1)
-
-
-@pytest.fixture(scope="module")
-def arm():
-    return mbd.load(OWN / "kuka_iiwa.urdf")
 
 
 def test_what_is_left_of_a_redundant_arm_is_nearest_to_the_reference(arm):

@@ -6,15 +6,9 @@ from scipy.linalg import expm
 
 import mbd_bridge as mbd
 from tests.oracles import whipple
-from tests.robots import own_urdfs
 
 DIGITS = 1e-10
 CHOSEN = ["frame.rx", "steer", "rear_wheel"]
-
-
-@pytest.fixture(scope="module")
-def bicycle():
-    return mbd.load(own_urdfs()["whipple_bicycle"])
 
 
 def upright(bicycle, speed):

@@ -18,11 +18,6 @@ MOTION = ARM.with_name("kuka_iiwa_motion.csv")
 JOINT = "lbr_iiwa_joint_ee"
 
 
-@pytest.fixture(scope="module")
-def arm():
-    return mbd.load(ARM)
-
-
 def text(assumptions, topic):
     return "; ".join(one.text for one in assumptions[topic])
 

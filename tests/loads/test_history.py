@@ -14,25 +14,9 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, ModelError, StateError
 from mbd_bridge.files.tables import Column, TableWriter, read_table
 from mbd_bridge.loads import Convention
-from tests.robots import own_urdfs
 
 KINDS = ("csv", "parquet", "npz", "h5")
 JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
-
-
-@pytest.fixture(scope="module")
-def arm():
-    return mbd.load(own_urdfs()["kuka_iiwa"])
-
-
-@pytest.fixture(scope="module")
-def motion(arm):
-    return mbd.load_motion(own_urdfs()["kuka_iiwa"].with_name("kuka_iiwa_motion.csv"), arm)
-
-
-@pytest.fixture(scope="module")
-def bar():
-    return mbd.load(own_urdfs()["four_bar"])
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,6 @@ from mbd_bridge.base.errors import FileError, ModelError, SolveError, StateError
 STATE = {"crank": 0.4}
 
 
-@pytest.fixture(scope="module")
-def bar():
-    return mbd.load("urdf/four_bar.urdf")
-
-
 def state(robot, rate=3.0):
     """Return a state of a moving four-bar that satisfies its loop."""
     found = robot.assemble(

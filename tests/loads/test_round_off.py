@@ -16,11 +16,6 @@ from tests.robots import own_urdfs
 
 
 @pytest.fixture(scope="module")
-def bar():
-    return mbd.load(own_urdfs()["four_bar"])
-
-
-@pytest.fixture(scope="module")
 def run(bar):
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
     return mbd.simulate(bar, 0.2, q=start.q, v=start.v)

@@ -24,16 +24,6 @@ JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
 
 
 @pytest.fixture(scope="module")
-def arm():
-    return mbd.load(own_urdfs()["kuka_iiwa"])
-
-
-@pytest.fixture(scope="module")
-def motion(arm):
-    return mbd.load_motion(own_urdfs()["kuka_iiwa"].with_name("kuka_iiwa_motion.csv"), arm)
-
-
-@pytest.fixture(scope="module")
 def loads(arm, motion):
     return arm.joint_loads(motion, joints=JOINTS)
 

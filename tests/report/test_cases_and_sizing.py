@@ -14,7 +14,7 @@ from mbd_bridge.applications.motors import Actuator, Friction, MotorCurve
 from mbd_bridge.base.assumptions import TOPICS
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.loads import assumed
-from tests.report.texts import ARM, FAST, MOTION, rows, si
+from tests.report.texts import ARM, FAST, rows, si
 
 JOINT = "lbr_iiwa_joint_3"
 PUSH = {"lbr_iiwa_link_7": [0, 0, -200.0, 0, 0, 0]}
@@ -27,11 +27,6 @@ def arm():
     motor = Actuator(JOINT, 100.0, 1e-5, motor_friction=Friction(0.01),
                      curve=MotorCurve(continuous=0.2, peak=0.5, max_speed=500.0))  # fmt: skip
     return mbd.load(ARM).with_actuators([motor]).with_bearings(BEARINGS, reliability=95)
-
-
-@pytest.fixture(scope="module")
-def motion(arm):
-    return mbd.load_motion(MOTION, arm)
 
 
 @pytest.fixture(scope="module")

@@ -15,18 +15,13 @@ from mbd_bridge.base.readable import banded
 from mbd_bridge.engines.crosscheck import Report, Row, crosscheck
 from mbd_bridge.loads import assumed
 from mbd_bridge.reports.summary import checked_in_words, kind_of
-from tests.report.texts import ARM, BLOCK, FAST, JOINTS, MOTION, rows, si
+from tests.report.texts import ARM, BLOCK, FAST, JOINTS, rows, si
 from tests.robots import OWN
 
 
 @pytest.fixture(scope="module")
 def arm():
     return mbd.load(ARM).with_payload("lbr_iiwa_link_ee", 2000.0)
-
-
-@pytest.fixture(scope="module")
-def motion(arm):
-    return mbd.load_motion(MOTION, arm)
 
 
 @pytest.fixture(scope="module")

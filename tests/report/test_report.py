@@ -26,11 +26,6 @@ JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
 
 
 @pytest.fixture(scope="module")
-def arm():
-    return mbd.load(ARM)
-
-
-@pytest.fixture(scope="module")
 def page(arm, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "arm.html"
     mbd.report(arm, path, MOTION, JOINTS)

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from tests.robots import own_urdfs
 
 WHEELS = ["rear_contact", "front_contact"]
 LOADS = 612.836470588236, 309.303529411765
 """N, static, from the benchmark's masses and places by hand."""
 
 DIGITS = 1e-10
-
-
-@pytest.fixture(scope="module")
-def bicycle():
-    return mbd.load(own_urdfs()["whipple_bicycle"])
 
 
 def test_the_wheels_carry_the_weight_at_rest(bicycle):

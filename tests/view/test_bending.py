@@ -27,15 +27,10 @@ X = np.linspace(0.0, 1.0, 5)
 ANGLES = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
 
 
-@pytest.fixture(scope="module")
-def arm():
-    return mbd.load(OWN / "ralf.urdf")
-
-
-def bent(arm, deflection=0.02):
-    modes = {name: 0.0 for name in arm.coordinate_names if "mode" in name}
+def bent(ralf, deflection=0.02):
+    modes = {name: 0.0 for name in ralf.coordinate_names if "mode" in name}
     modes |= {"lower.mode1": deflection, "actuating.mode1": 0.5 * deflection}
-    return arm.assemble(ANGLES | modes, fixed=("theta1", "theta3", *modes)).q
+    return ralf.assemble(ANGLES | modes, fixed=("theta1", "theta3", *modes)).q
 
 
 @pytest.mark.parametrize("stiffening", [False, True])
@@ -114,42 +109,42 @@ def test_a_modal_basis_is_drawn_as_its_nodes():
     assert 1e-3 < np.abs(moved).max() < 0.1
 
 
-def test_exaggerated_deflections_keep_loops_closed_and_move_what_hangs_on_them(arm):
-    q = np.array([bent(arm), bent(arm, -0.01)])
-    larger, stay = exaggerated(arm.model, q, 20.0)
+def test_exaggerated_deflections_keep_loops_closed_and_move_what_hangs_on_them(ralf):
+    q = np.array([bent(ralf), bent(ralf, -0.01)])
+    larger, stay = exaggerated(ralf.model, q, 20.0)
     assert not stay.any()
-    for part in arm.model.flexible:
+    for part in ralf.model.flexible:
         assert np.allclose(larger[:, part.q], 20.0 * q[:, part.q], rtol=1e-12)
-    phi = arm.kernel("constraints")(larger, np.zeros((2, arm.nv)))[0]
-    assert np.abs(phi).max() < CLOSED * arm.model.size * 2
-    straight, _ = exaggerated(arm.model, q, 0.0)
-    assert not straight[:, arm.model.flexible[0].q].any()
-    assert np.array_equal(exaggerated(arm.model, q, 1.0)[0], q)
+    phi = ralf.kernel("constraints")(larger, np.zeros((2, ralf.nv)))[0]
+    assert np.abs(phi).max() < CLOSED * ralf.model.size * 2
+    straight, _ = exaggerated(ralf.model, q, 0.0)
+    assert not straight[:, ralf.model.flexible[0].q].any()
+    assert np.array_equal(exaggerated(ralf.model, q, 1.0)[0], q)
 
 
-def test_loops_that_cannot_be_closed_are_told_and_drawn_open(arm):
-    q = bent(arm)[None]
-    larger, stay = exaggerated(arm.model, q, 1e4)
+def test_loops_that_cannot_be_closed_are_told_and_drawn_open(ralf):
+    q = bent(ralf)[None]
+    larger, stay = exaggerated(ralf.model, q, 1e4)
     assert stay.all()
-    rigid = [arm.coordinate_names.index(name) for name in ANGLES]
+    rigid = [ralf.coordinate_names.index(name) for name in ANGLES]
     assert np.array_equal(larger[0, rigid], q[0, rigid])
-    take = Take(Source(arm.model, np.zeros(1), q), Overlays(exaggerate=1e4))
+    take = Take(Source(ralf.model, np.zeros(1), q), Overlays(exaggerate=1e4))
     with pytest.warns(mbd.MbdWarning, match=r"10000 times.*1 of 1 .*smaller factor"):
         take.tell_open()
 
 
-def test_pictures_say_the_factor_and_show_it(arm):
-    q = bent(arm)
-    plain, large = (mbd.render(arm, q=q, size=(160, 120), exaggerate=k) for k in (1.0, 30.0))
+def test_pictures_say_the_factor_and_show_it(ralf):
+    q = bent(ralf)
+    plain, large = (mbd.render(ralf, q=q, size=(160, 120), exaggerate=k) for k in (1.0, 30.0))
     assert np.abs(plain.astype(int) - large).mean() > 1.0
-    take = Take(Rest(arm.model).start(q), Overlays(exaggerate=30.0))
+    take = Take(Rest(ralf.model).start(q), Overlays(exaggerate=30.0))
     assert [text for text, _ in take.legend()] == ["deflections 30 times as large"]
 
 
 @pytest.mark.parametrize("factor", [-1.0, np.nan, 1e7, "2"])
-def test_factors_that_are_none_are_refused(arm, factor):
+def test_factors_that_are_none_are_refused(ralf, factor):
     with pytest.raises(mbd.MbdError, match="exaggerate"):
-        mbd.render(arm, q=bent(arm), exaggerate=factor)
+        mbd.render(ralf, q=bent(ralf), exaggerate=factor)
 
 
 def test_a_rigid_machine_has_nothing_to_exaggerate():
@@ -158,12 +153,12 @@ def test_a_rigid_machine_has_nothing_to_exaggerate():
         mbd.render(rigid, exaggerate=2.0)
 
 
-def test_the_web_view_has_all_that_its_slices_need(arm):
-    q = np.array([bent(arm), bent(arm, -0.01)])
-    source = Source(arm.model, np.array([0.0, 1.0]), q)
+def test_the_web_view_has_all_that_its_slices_need(ralf):
+    q = np.array([bent(ralf), bent(ralf, -0.01)])
+    source = Source(ralf.model, np.array([0.0, 1.0]), q)
     scene = describe(source, exaggerate=10.0)
     assert scene["exaggerate"] == 10.0
-    count, first = len(arm.model.bodies), scene["bodies"]["count"]
+    count, first = len(ralf.model.bodies), scene["bodies"]["count"]
     assert first == count
     expected = Take(source, Overlays(exaggerate=10.0)).bodies(q)
     for one, amplitudes in zip(scene["bent"], scene["amplitudes"], strict=True):  # as viewer.js
@@ -190,13 +185,13 @@ def floats(text):
     return np.frombuffer(base64.b64decode(text), "<f4").astype(float)
 
 
-def test_between_two_factors_a_page_draws_what_a_picture_would(arm):
+def test_between_two_factors_a_page_draws_what_a_picture_would(ralf):
     """Its slider mixes both records on the straight way; loops stay closed to the eye."""
-    q = np.array([bent(arm, 2e-3), bent(arm, -1e-3)])
-    source = Source(arm.model, np.array([0.0, 1.0]), q)
+    q = np.array([bent(ralf, 2e-3), bent(ralf, -1e-3)])
+    source = Source(ralf.model, np.array([0.0, 1.0]), q)
     scene, take = describe(source), Take(source)
     other = scene["exaggerated"]
-    assert other["factor"] == visible_factor(arm.model, take.scene.bent, q, take.span) >= 50.0
+    assert other["factor"] == visible_factor(ralf.model, take.scene.bent, q, take.span) >= 50.0
     ends = [floats(one["bodies"]["poses"]).reshape(2, -1, 7) for one in (scene, other)]
     moved = 0.0
     for part in (0.3, 0.5, 0.8):
@@ -207,12 +202,12 @@ def test_between_two_factors_a_page_draws_what_a_picture_would(arm):
         moved = max(moved, np.abs(exact - ends[0][..., :3]).max())
     assert moved > 0.03 * take.span
     assert describe(source, exaggerate=20.0)["exaggerated"]["factor"] == 1.0
-    assert describe(Rest(arm.model).start())["exaggerated"] is None
+    assert describe(Rest(ralf.model).start())["exaggerated"] is None
 
 
-def test_what_bends_travels_to_the_windows_process(arm):
-    copy = pickle.loads(pickle.dumps(arm.model))
-    assert copy.description.flexible == arm.model.description.flexible
+def test_what_bends_travels_to_the_windows_process(ralf):
+    copy = pickle.loads(pickle.dumps(ralf.model))
+    assert copy.description.flexible == ralf.model.description.flexible
 
 
 def test_the_shell_takes_a_factor(tmp_path, capsys):
@@ -227,7 +222,7 @@ def test_the_shell_takes_a_factor(tmp_path, capsys):
     assert "no link of this machine bends" in capsys.readouterr().err
 
 
-def test_sliders_of_a_window_bend_links_by_a_tenth_of_the_machine(arm):
-    found = {knob.name: (knob.low, knob.high) for knob in knobs(arm.model)}
+def test_sliders_of_a_window_bend_links_by_a_tenth_of_the_machine(ralf):
+    found = {knob.name: (knob.low, knob.high) for knob in knobs(ralf.model)}
     assert found["lower.mode1"] == pytest.approx((-0.3048, 0.3048))
     assert found["theta1"] == (-3.2, 3.2)

@@ -20,11 +20,6 @@ SMALL = (160, 120)
 
 
 @pytest.fixture(scope="module")
-def bar():
-    return mbd.load(own_urdfs()["four_bar"])
-
-
-@pytest.fixture(scope="module")
 def run(bar):
     start = bar.assemble(near={"crank": 0.5}, fixed="crank").q
     return mbd.simulate(bar, 0.2, step=1e-3, q=start, every=10)

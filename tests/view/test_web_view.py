@@ -15,7 +15,6 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
-from mbd_bridge.cli import main
 from mbd_bridge.view.marks import centre_of_mass
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.take import Take
@@ -25,11 +24,6 @@ from tests.robots import own_urdfs
 from tests.view.browser import PHONE, WIDE, Page, seen_at
 
 LOADED = ["crank", "coupler_pin"]
-
-
-@pytest.fixture(scope="module")
-def bar():
-    return mbd.load(own_urdfs()["four_bar"])
 
 
 @pytest.fixture(scope="module")
@@ -265,16 +259,6 @@ def test_the_window_gives_way_to_the_browser_where_pybullet_is_not(bar, monkeypa
     mbd.show(bar)
     (page,) = opened
     assert page.look.playing and "iframe" in page._repr_html_()
-
-
-@pytest.fixture
-def run(capsys):
-    def command(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 def test_the_command_says_where_the_page_is(run, tmp_path, monkeypatch):

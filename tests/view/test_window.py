@@ -34,11 +34,6 @@ screen = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xv
 
 
 @pytest.fixture(scope="module")
-def bar():
-    return mbd.load(own_urdfs()["four_bar"])
-
-
-@pytest.fixture(scope="module")
 def run(bar):
     start = bar.assemble(near={"crank": 0.5}, fixed="crank").q
     return mbd.simulate(bar, 1.0, step=1e-3, q=start, every=10)
