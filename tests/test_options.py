@@ -11,6 +11,12 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.options import options_of
 from mbd_bridge.motion.reading import Reading, ReadingOptions
+from mbd_bridge.simulation.options import (
+    BatchOptions,
+    RightHandSideOptions,
+    SimulateOptions,
+    SystemOptions,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,12 +52,20 @@ def test_each_call_that_takes_options_is_checked_and_shows_them() -> None:
     assert not wrong
 
 
-def test_each_option_of_a_group_says_what_it_does() -> None:
-    for name, option in options_of(ReadingOptions).items():
+@pytest.mark.parametrize(
+    "group", [ReadingOptions, SystemOptions, RightHandSideOptions, BatchOptions, SimulateOptions]
+)
+def test_each_option_of_a_group_says_what_it_does(group: type) -> None:
+    for name, option in options_of(group).items():
         assert option.help, name
 
 
 WRONG = {
+    "simulate": lambda robot: mbd.simulate(robot, 1.0, torqe={}),
+    "simulate_batch": lambda robot: mbd.simulate_batch(robot, 1.0, torqe={}),
+    "System": lambda robot: mbd.System(robot, torqe={}),
+    "RealTime": lambda robot: mbd.RealTime(robot, stp=0.1),
+    "export_fmu": lambda robot: mbd.export_fmu(robot, "r.fmu", stp=0.1),
     "load_history": lambda robot: mbd.load_history("m.csv", robot, smoth="off"),
     "report": lambda robot: mbd.report(robot, "r.html", picure=False),
     "render": lambda robot: mbd.render(robot, gound=False),
@@ -74,3 +88,12 @@ def test_each_public_call_refuses_a_wrong_option_with_what_is_near(call: str) ->
     robot = mbd.load(ROOT / "urdf" / "pendulum.urdf")
     with pytest.raises(mbd.StateError, match=rf"{call}\w*: no option named .* did you mean "):
         WRONG[call](robot)
+
+
+@pytest.mark.parametrize("option", ["torque", "q", "step", "integrator", "every"])
+def test_an_option_of_a_run_has_one_default_in_all_calls_that_take_it(option: str) -> None:
+    calls = mbd.simulate, mbd.simulate_batch, mbd.System, mbd.right_hand_side, mbd.RealTime
+    shown = [inspect.signature(one).parameters for one in (*calls, mbd.study, mbd.export_fmu)]
+    defaults = [parameters[option].default for parameters in shown if option in parameters]
+    assert len(defaults) > 2
+    assert len(set(map(repr, defaults))) == 1

@@ -168,7 +168,8 @@ def refuse_unknown(function: Callable[..., Any], options: Mapping[str, Any]) -> 
     """Refuse the first of some names that a function does not take."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
     wrong = next(name for name in options if name not in known)
-    raise StateError(f"{function.__name__}: {unknown_name('option', wrong, known)}")
+    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    raise StateError(f"{name}: {unknown_name('option', wrong, known)}")
 
 
 def _described(group: type[Any], indent: str) -> Iterator[str]:

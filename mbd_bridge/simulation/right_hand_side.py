@@ -9,25 +9,23 @@ is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a frac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import SolveError, StateError, real_number
-from mbd_bridge.forces.base import NO_STATES, ForceElement
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.base.options import with_options
+from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.acts import Acting, kernel_of
-from mbd_bridge.simulation.signals.parts import External, Torque
-from mbd_bridge.simulation.signals.prescribed import Prescribed, PrescribedMotions
+from mbd_bridge.simulation.options import RightHandSideOptions
+from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.tables import PolynomialSignal, check_covers
 from mbd_bridge.simulation.start import check_inertia, independent_rows, start_state
 from mbd_bridge.simulation.steps.runge_kutta import corrections, projected, residuals, slopes
@@ -35,7 +33,6 @@ from mbd_bridge.simulation.system import HasModel, System, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed, correction
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
-from mbd_bridge.solve.wrenches import Axes
 
 
 class Rate:
@@ -121,10 +118,6 @@ def _pull(
     return correction(found, 2.0 * alpha * rate + alpha**2 * phi)
 
 
-STABILISATION = 20.0
-"""α, 1/s: what is open is a millionth after 0.8 s."""
-
-
 class RightHandSide:
     """f(t, y) of a mechanism, compiled; made by `right_hand_side`.
 
@@ -164,62 +157,37 @@ class RightHandSide:
         return self._states.by_name(y[..., self.model.nq + self.model.nv :])
 
 
+@with_options
 def right_hand_side(
-    machine: HasModel | Model | System,
-    *,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    z: StartStates | None = None,
-    torque: Torque = None,
-    effort_limits: bool = False,
-    external: External | None = None,
-    external_in: Axes = "link",
-    forces: Iterable[ForceElement] | None = None,
-    prescribed: Mapping[str, Prescribed] | None = None,
-    parameters: ParameterValues | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    span: tuple[float, float] = (0.0, 0.0),
-    stabilisation: float = STABILISATION,
+    machine: HasModel | Model | System, **options: Unpack[RightHandSideOptions]
 ) -> RightHandSide:
     """Return a mechanism's y' = f(t, y), for example for `scipy.integrate.solve_ivp`.
 
     Parameters
     ----------
     machine : a `Mechanism`, its model, or a `System`
-    q, v, z : the state at the start, as for `simulate`
-    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs : as for
-        `simulate`; a `Sampled` function is called at every evaluation
-    span : s, from start to end (a table must cover it; a time beyond a table is refused)
-    stabilisation : α, 1/s, with which open loops and prescribed motions are closed
+    **options : what acts, the state at the start, what is done about open loops
+
+    Notes
+    -----
+    A `Sampled` function is called at every evaluation.
 
     Examples
     --------
     >>> f = right_hand_side(bar.model, prescribed={"crank": lambda t: 2 * t}) # doctest: +SKIP
     >>> solve_ivp(f, (0, 1), f.start, rtol=1e-9, atol=1e-9)                # doctest: +SKIP
     """
-    begin, end = finite_numbers("span", span, (2,)).tolist()
-    alpha = real_number("stabilisation", stabilisation, "a number")
-    system = system_of(
-        machine,
-        begin,
-        end,
-        torque=torque,
-        effort_limits=effort_limits,
-        external=external,
-        external_in=external_in,
-        forces=forces,
-        prescribed=prescribed,
-        parameters=parameters,
-        inputs=inputs,
-    )
+    begin, end = finite_numbers("span", options["span"], (2,)).tolist()
+    alpha = real_number("stabilisation", options["stabilisation"], "a number")
+    system = system_of(machine, begin, end, options)
     model = system.model
     warn_left_out(model, system.replaced)
     if system.number > 1:
         raise StateError("right_hand_side is that of one trajectory; give one value of each")
     trajectory = Trajectory(system)
     model, motions = trajectory.model, trajectory.motions
-    q0, v0 = start_state(model, q, v, motions, begin)
-    z0 = system.states.start(z)[0]
+    q0, v0 = start_state(model, options["q"], options["v"], motions, begin)
+    z0 = system.states.start(options["z"])[0]
     trajectory.try_at(begin, q0, v0, z0)
     check_inertia(model, q0, motions)
     rows = independent_rows(model, q0, motions, v0)

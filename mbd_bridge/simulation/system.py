@@ -13,15 +13,16 @@ instant   (I,)  of tables at one time: forces once, motions f, f', f''
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 
 from mbd_bridge.base.arguments import by_name, flag
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.base.options import given, part as group_part, with_options
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
 from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.outside import Input
@@ -29,14 +30,13 @@ from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.states import ElementStates
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import acting_kernel
+from mbd_bridge.simulation.options import ActingOptions, GivenOptions, SystemOptions
 from mbd_bridge.simulation.outputs import Outputs
 from mbd_bridge.simulation.signals.effort import EffortLimits
 from mbd_bridge.simulation.signals.parts import (
-    External,
-    Torque,
     TorquePart,
     WrenchPart,
     check_numbers,
@@ -48,7 +48,6 @@ from mbd_bridge.simulation.signals.parts import (
 )
 from mbd_bridge.simulation.signals.prescribed import (
     MotionPart,
-    Prescribed,
     fully_prescribed,
     motion_parts,
 )
@@ -58,14 +57,12 @@ from mbd_bridge.simulation.signals.signal import (
     Member,
     Sampled,
     Signal,
-    StateFunction,
     TracedSignal,
 )
 from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, check_covers
 from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.step_result import fed_back
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.wrenches import Axes
 
 
 class HasModel(Protocol):
@@ -167,13 +164,6 @@ def identity_of(system: System) -> str | None:
 class System:
     """A mechanism, what acts on it, and the numbers in which its N trajectories differ.
 
-    Parameters
-    ----------
-    mechanism : a `Mechanism`, or its model
-    torque, effort_limits, external, external_in, forces, prescribed : as for `simulate`
-    parameters, inputs, loads, outputs : likewise; of several trajectories as for `simulate_batch`
-    start, end : s, which tables must cover; without an end they are taken as they are
-
     Attributes
     ----------
     model : the mechanism
@@ -202,59 +192,44 @@ class System:
     elements: ElementParameters | None
     prepared: Prepared
 
-    def __init__(
-        self,
-        mechanism: HasModel | Model,
-        *,
-        torque: Torque = None,
-        effort_limits: bool = False,
-        external: External | None = None,
-        external_in: Axes = "link",
-        forces: Iterable[ForceElement] | None = None,
-        prescribed: Mapping[str, Prescribed] | None = None,
-        parameters: ParameterValues | None = None,
-        inputs: Mapping[str, Any] | None = None,
-        loads: Sequence[str] | str | None = None,
-        outputs: Mapping[str, StateFunction] | None = None,
-        start: float = 0.0,
-        end: float | None = None,
-    ) -> None:
+    @with_options
+    def __init__(self, mechanism: HasModel | Model, **options: Unpack[SystemOptions]) -> None:
+        """Check what acts, and bind it to the mechanism.
+
+        Parameters
+        ----------
+        mechanism : a `Mechanism`, or its model
+        **options : what acts, what steps tell, and over which time
+        """
         model = model_of(mechanism)
-        acts: dict[str, Any] = {
-            "torque": torque,
-            "effort_limits": flag("effort_limits", effort_limits) or None,
-            "external": external,
-            "external_in": external_in,
-            "forces": forces,
-            "prescribed": prescribed,
-            "parameters": parameters,
-            "inputs": inputs,
-        }
-        self._made_of = mechanism, {name: one for name, one in acts.items() if one is not None}
+        effort_limits = flag("effort_limits", options["effort_limits"])
+        acts: dict[str, Any] = {**group_part(ActingOptions, options)}
+        acts["effort_limits"] = effort_limits or None
+        self._made_of = mechanism, {name: act for name, act in acts.items() if act is not None}
         own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())
-        given = by_names(own if forces is None else forces)
-        self.forces = bound(model, given.values())
-        named = by_name("parameters", parameters, "{'rod.mass': 2.0}")
-        self.elements = ElementParameters.of(model, given, named)
+        elements = by_names(own if options["forces"] is None else options["forces"])
+        self.forces = bound(model, elements.values())
+        named = by_name("parameters", options["parameters"], "{'rod.mass': 2.0}")
+        self.elements = ElementParameters.of(model, elements, named)
         kept = getattr(mechanism, "prepared", None)
         self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
         self.effort = EffortLimits.asked(model, effort_limits)
         self._put(
             model,
-            (*torque_parts(model, torque), *input_parts(self.forces)),
-            wrench_parts(model, external, external_in),
-            motion_parts(model, prescribed, start),
+            (*torque_parts(model, options["torque"]), *input_parts(self.forces)),
+            wrench_parts(model, options["external"], options["external_in"]),
+            motion_parts(model, options["prescribed"], options["start"]),
             parameters_of(model, named, self.elements),
         )
-        self.torques, self.wrenches = resolved(self, inputs)
+        self.torques, self.wrenches = resolved(self, options["inputs"])
         if self.elements is not None:
             self.forces = self.elements.bound(self.forces, self.elements.values[0])
         torques, wrenches = element_parts(model, self.members)
         self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         check_numbers(self)
-        self.outputs = Outputs.of(model, loads, outputs)
-        if end is not None:
-            self.check_covers(start, end)
+        self.outputs = Outputs.of(model, options["loads"], options["outputs"])
+        if options["end"] is not None:
+            self.check_covers(options["start"], options["end"])
         if self.parameters is not None:
             self.parameters = self.parameters.repeated(self.number)
 
@@ -514,37 +489,21 @@ class System:
         return acting_kernel(self)
 
 
-class Given(TypedDict, total=False):
-    """What acts on a mechanism and what is asked of its steps; see `System`."""
-
-    torque: Torque
-    effort_limits: bool
-    external: External | None
-    external_in: Axes
-    forces: Iterable[ForceElement] | None
-    prescribed: Mapping[str, Prescribed] | None
-    parameters: ParameterValues | None
-    inputs: Mapping[str, Any] | None
-    loads: Sequence[str] | str | None
-    outputs: Mapping[str, StateFunction] | None
-
-
 def system_of(
-    machine: HasModel | Model | System, start: float, end: float, **acts: Unpack[Given]
+    machine: HasModel | Model | System, start: float, end: float, options: Mapping[str, Any]
 ) -> System:
-    """Return the system that is held, or that of a mechanism and what acts on it, over a time."""
+    """Return the system that is held, or that of a mechanism and what acts on it, over a time.
+
+    Parameters
+    ----------
+    options : of a call, `GivenOptions` among them
+    """
     if not isinstance(machine, System):
-        return System(machine, start=start, end=end, **acts)
-    given = [
-        name
-        for name, value in acts.items()
-        if value is not None
-        and name != "external_in"
-        and not (name == "effort_limits" and value is False)
-    ]
-    if given:
-        raise StateError(
-            f"{given[0]}: a System has its own; give it there, mbd.System(robot, {given[0]}=...)"
-        )
+        return System(machine, start=start, end=end, **group_part(GivenOptions, options))
+    for name in given(GivenOptions, options):
+        if name != "external_in":
+            raise StateError(
+                f"{name}: a System has its own; give it there, mbd.System(robot, {name}=...)"
+            )
     machine.check_covers(start, end)
     return machine

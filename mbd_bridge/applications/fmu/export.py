@@ -21,21 +21,21 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-
-from numpy.typing import ArrayLike
+from typing import Unpack
 
 from mbd_bridge.applications.fmu.description import build_description, model_description
 from mbd_bridge.applications.fmu.model import FmuModel, Kind
 from mbd_bridge.base.arguments import file_path, flag
 from mbd_bridge.base.errors import KernelError, StateError, count, real_number, warn, whole_number
+from mbd_bridge.base.options import part, with_options
 from mbd_bridge.files.whole_file import check_place, whole_path
 from mbd_bridge.forces.outside import Input
-from mbd_bridge.forces.states import StartStates
 from mbd_bridge.kernels.c_text import identifier
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
+from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
+from mbd_bridge.simulation.steps.schemes import compiled_scheme
 from mbd_bridge.simulation.system import HasModel, System, model_of
 from mbd_bridge.simulation.variables import Variable
 
@@ -188,18 +188,15 @@ class Fmu:
         return f"Fmu({self.path.name!r}: FMI {self.fmi}.0, {held}, {binary})"
 
 
+@with_options
 def export_fmu(
     machine: HasModel | Model | System,
     path: str | os.PathLike[str],
     *,
-    step: float = 1e-3,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    z: StartStates | None = None,
     fmi: int = 3,
     name: str | None = None,
     compile: bool = True,
-    integrator: CompiledIntegrator | Scheme = "rk4",
+    **options: Unpack[OwnStepOptions],
 ) -> Fmu:
     """Write an FMU for co-simulation: C sources, and a binary for Linux if there is a C compiler.
 
@@ -208,12 +205,15 @@ def export_fmu(
     machine : a `System`, whose `Input`s become inputs; a mechanism gets an input
         ``torque.VELOCITY`` for each velocity of its joints
     path : of the file, .fmu
-    step : s, of the integration; a communication step takes as many as fit, and a shorter one
-    q, v, z : state to start from, as for `simulate`; the importer may set another
     fmi : version, 3 or 2
     name : of the model; None: that of the mechanism
     compile : whether to make the binary; its sources are always in the archive
-    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
+    **options : the step, the state to start from, the integrator
+
+    Notes
+    -----
+    A communication step takes as many steps as fit, and a shorter one. The importer may set another
+    state to start from.
 
     Raises
     ------
@@ -222,8 +222,8 @@ def export_fmu(
     KernelError
         The C compiler refuses the sources.
     """
-    step = real_number("step", step, "a time step in s", positive=True)
-    compile, scheme = flag("compile", compile), compiled_scheme(integrator)
+    step = real_number("step", options["step"], "a time step in s", positive=True)
+    compile, scheme = flag("compile", compile), compiled_scheme(options["integrator"])
     fmi = whole_number("fmi", fmi)
     if fmi not in INTERFACES:
         raise StateError(f"fmi: expected 3 or 2, got {fmi}")
@@ -236,7 +236,7 @@ def export_fmu(
         torque = torque_inputs(model_of(machine, "export_fmu"))
         system = System(machine, torque=torque or None)
     title = name or system.model.name
-    equations = Equations(system, q=q, v=v, z=z)
+    equations = Equations(system, **part(StateOptions, options))
     model = FmuModel(equations, title, _identifier(title), step, scheme)
     files, headers = _fixed_files(fmi)
     units = sorted(one for one in [*files, *model.sources("")] if one.endswith(".c"))

@@ -18,10 +18,9 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.applications.real_time.record import TIMED, Histogram, Rows
 from mbd_bridge.applications.real_time.stepping import Stepping
@@ -35,13 +34,14 @@ from mbd_bridge.base.errors import (
     whole_number,
 )
 from mbd_bridge.base.named import Named
+from mbd_bridge.base.options import part, with_options
 from mbd_bridge.files.tables import Column, TableWriter
-from mbd_bridge.forces.states import StartStates
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import attributes, motion_columns
 from mbd_bridge.simulation.equations import Equations
-from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
+from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
+from mbd_bridge.simulation.steps.schemes import compiled_scheme
 from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.variables import Inputs, check_names, output_variables, state_variables
 
@@ -257,9 +257,7 @@ class RealTime:
     Parameters
     ----------
     machine : a `System` whose `Input`s are set from outside, or a mechanism
-    step : s, fixed
-    q, v, z : state to start from, as for `simulate`
-    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
+    **options : the step, the state to start from, the integrator
 
     Attributes
     ----------
@@ -278,19 +276,13 @@ class RealTime:
     >>> print(run.report())                                             # doctest: +SKIP
     """
 
+    @with_options
     def __init__(
-        self,
-        machine: HasModel | Model | System,
-        *,
-        step: float = 1e-3,
-        q: ArrayLike | None = None,
-        v: ArrayLike | None = None,
-        z: StartStates | None = None,
-        integrator: CompiledIntegrator | Scheme = "rk4",
+        self, machine: HasModel | Model | System, **options: Unpack[OwnStepOptions]
     ) -> None:
-        scheme = compiled_scheme(integrator)
-        self.step = real_number("step", step, "a time step in s", positive=True)
-        equations = Equations(machine, q=q, v=v, z=z)
+        scheme = compiled_scheme(options["integrator"])
+        self.step = real_number("step", options["step"], "a time step in s", positive=True)
+        equations = Equations(machine, **part(StateOptions, options))
         system = self.system = equations.system
         self._stepping = Stepping(system, equations.start, self.step, scheme)
         self._inputs = {one.name: list(one.places) for one in Inputs.of(system).inputs}

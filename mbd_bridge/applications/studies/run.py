@@ -12,10 +12,9 @@ from __future__ import annotations
 import functools
 import pickle
 import queue
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, Unpack
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from mbd_bridge.applications.studies.evaluate import (
     Variants,
     numbers_of,
 )
+from mbd_bridge.applications.studies.options import StudyOptions
 from mbd_bridge.applications.studies.parts import Parts, StudyPart, key_of
 from mbd_bridge.applications.studies.result import StudyResult
 from mbd_bridge.base.arguments import (
@@ -41,18 +41,22 @@ from mbd_bridge.base.arguments import (
     name_list,
 )
 from mbd_bridge.base.errors import SolveError, StateError, count, real_number, warn, whole_number
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.base.options import part, with_options
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.signals.parts import External, Torque
-from mbd_bridge.simulation.signals.prescribed import Prescribed
-from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
+from mbd_bridge.simulation.options import ActingOptions
 from mbd_bridge.simulation.system import HasModel, System
-from mbd_bridge.solve.wrenches import Axes
 
 WORKERS_REMEMBER = 8
 """Studies whose machine code a worker keeps from part to part."""
+
+TRIED = 17
+"""Variants all over a design that are tried where the first one fails."""
+AHEAD = 64
+"""Parts that are handed to an executor before the first of them is done, if not said otherwise."""
+
+Evaluate: TypeAlias = Callable[[Columns], Mapping[str, Array]]
+"""Computes numbers (N,) by name from the values (N,) of the factors."""
 
 
 def packed(evaluate: Callable[[Mapping[str, Array]], Any]) -> bytes:
@@ -83,17 +87,6 @@ def unpacked(content: bytes) -> Callable[[Mapping[str, Array]], Any]:
     return found
 
 
-BATCH = 4096
-"""Variants of a part: some tenths of a second of work, and 256 full sets of vector lanes."""
-TRIED = 17
-"""Variants all over a design that are tried where the first one fails."""
-AHEAD = 64
-"""Parts that are handed to an executor before the first of them is done, if not said otherwise."""
-
-Evaluate: TypeAlias = Callable[[Columns], Mapping[str, Array]]
-"""Computes numbers (N,) by name from the values (N,) of the factors."""
-
-
 class Future(Protocol):
     """What an executor returns: of `concurrent.futures`, of Dask, of others like them."""
 
@@ -114,31 +107,9 @@ class Executor(Protocol):
         """Run a call, and return its future."""
 
 
+@with_options
 def study(
-    machine: HasModel | System | Evaluate,
-    design: Design,
-    *,
-    outputs: Mapping[str, Output] | Sequence[str] | None = None,
-    duration: float | None = None,
-    step: float = 1e-3,
-    every: int = 1,
-    integrator: CompiledIntegrator | Scheme = "rk4",
-    near: Mapping[str, float] | None = None,
-    variables: Callable[[Columns], Columns] | None = None,
-    torque: Torque = None,
-    effort_limits: bool = False,
-    external: External | None = None,
-    external_in: Axes = "link",
-    forces: Iterable[ForceElement] | None = None,
-    prescribed: Mapping[str, Prescribed] | None = None,
-    parameters: ParameterValues | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    executor: Executor | None = None,
-    threads: int = 1,
-    batch: int = BATCH,
-    ahead: int | None = None,
-    folder: str | PathLike[str] | None = None,
-    progress: Callable[[int], None] | None = None,
+    machine: HasModel | System | Evaluate, design: Design, **options: Unpack[StudyOptions]
 ) -> StudyResult:
     """Return chosen numbers of all variants of a design.
 
@@ -150,21 +121,7 @@ def study(
     design : the factors and their values, such as ``mbd.studies.sobol({...}, 4096)``. A factor is
         a coordinate or rate at the start (``crank``, ``crank.vel``), an input of the system, or a
         number of the mechanism or of a force element (``coupler.mass``, ``spring.stiffness``)
-    outputs : phrases such as "peak coupler_pin.force" (see `studies.quantities`), by names of your
-        choice or in a list; or functions of the motions (`SimulationBatch`) that return (N,)
-    duration, step, every, integrator, threads : as for `simulate_batch`; no duration: loads
-    near : coordinates at the start by name, of all variants; loops are closed from there
-    variables : turns values (N,) of the factors into those of what they change, where one factor
-        changes several things: ``lambda f: {"rod.mass": f["d"] ** 2 * 100}``
-    torque, effort_limits, external, external_in, forces, prescribed, parameters, inputs : what
-        acts on all variants, as for `simulate_batch`
-    executor : runs parts elsewhere: a `concurrent.futures` executor, a Dask client, or what has
-        their ``submit``; None: here, one after the other
-    batch : variants of a part
-    ahead : parts that wait in the executor, more than it has workers; None: 64, or more for a Dask
-        cluster of more than 32 threads
-    folder : keep the parts there, as Parquet; those that are there already are not computed again
-    progress : is called with the number of variants done since the last call
+    **options : what acts on all variants, what is computed of them, and where
 
     Notes
     -----
@@ -172,39 +129,36 @@ def study(
     the first one fails some others are tried, and the study stops where all of them fail.
     """
     an_instance("design", design, Design, "mbd.studies.grid({...})")
-    batch = whole_number("batch", batch)
+    batch, ahead = whole_number("batch", options["batch"]), options["ahead"]
     ahead = None if ahead is None else whole_number("ahead", ahead)
-    progress = function_or_none("progress", progress, "of the number of variants")
-    variables = function_or_none("variables", variables, "of the factors' values by name")
+    progress = function_or_none("progress", options["progress"], "of the number of variants")
+    variables = function_or_none(
+        "variables", options["variables"], "of the factors' values by name"
+    )
+    folder, duration = options["folder"], options["duration"]
     place = None if folder is None else Path(file_path("folder", folder))
-    acts: dict[str, Any] = {
-        "torque": torque,
-        "effort_limits": flag("effort_limits", effort_limits) or None,
-        "external": external,
-        "forces": forces,
-        "prescribed": prescribed,
-        "parameters": parameters,
-        "inputs": inputs,
-    }
+    acts: dict[str, Any] = {**part(ActingOptions, options)}
+    acts["effort_limits"] = flag("effort_limits", options["effort_limits"]) or None
+    if options["external"] is None:
+        acts["external_in"] = None
     given = {name: value for name, value in acts.items() if value is not None}
-    if external is not None:
-        given["external_in"] = external_in
     evaluate: Evaluate
     if isinstance(machine, System) or hasattr(machine, "model"):
-        named = _named(outputs)
+        named = _named(options["outputs"])
         own, given = _held(machine, given)
         start = {
             name: real_number(f"near: {name}", value, "a number")
-            for name, value in by_name("near", near, "{'crank': 0.5}").items()
+            for name, value in by_name("near", options["near"], "{'crank': 0.5}").items()
         }
         shared = own, given, named, start, variables
         if duration is None:
             evaluate = LoadsOfStates(*shared)
         else:
             seconds = real_number("duration", duration, "s, more than 0", positive=True)
-            evaluate = Motions(*shared, seconds, step, every, integrator, threads)
+            how = options["step"], options["every"], options["integrator"], options["threads"]
+            evaluate = Motions(*shared, seconds, *how)
     elif callable(machine):
-        if given or outputs or near or duration is not None:
+        if given or options["outputs"] or options["near"] or duration is not None:
             raise StateError(
                 "a function computes its outputs itself: leave duration, outputs, near and what "
                 "acts out, or give a mechanism"
@@ -217,7 +171,9 @@ def study(
     kept = None if place is None else Parts(place).made()
     digest = "" if kept is None else digest_of(evaluate)
     _try_some(evaluate, design)
-    runner = _Runner(evaluate, design, kept, digest, batch, *_usable(executor, ahead), progress)
+    runner = _Runner(
+        evaluate, design, kept, digest, batch, *_usable(options["executor"], ahead), progress
+    )
     return runner.result()
 
 

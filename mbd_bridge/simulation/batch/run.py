@@ -10,23 +10,21 @@ A look back at the trajectories of a batch: which of them have to be run again, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, function_or_none
 from mbd_bridge.base.errors import FunctionError, SolveError, StateError, whole_number
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.base.options import with_options
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes, LonePassage
@@ -35,13 +33,11 @@ from mbd_bridge.simulation.guards.energy import energy_kernel, keep_energy
 from mbd_bridge.simulation.guards.loops import opening, rows_open, spread
 from mbd_bridge.simulation.guards.messages import named
 from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
+from mbd_bridge.simulation.options import BatchOptions
 from mbd_bridge.simulation.outputs import STATE, without_doubt
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.driver import simulate_one
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, check_start, number_of_steps
-from mbd_bridge.simulation.signals.parts import External, Torque
-from mbd_bridge.simulation.signals.prescribed import Prescribed
-from mbd_bridge.simulation.signals.signal import StateFunction
 from mbd_bridge.simulation.start import (
     GOOD,
     MOVING_APART,
@@ -57,7 +53,6 @@ from mbd_bridge.simulation.start import (
 )
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import (
-    CompiledIntegrator,
     ImplicitScheme,
     Scheme,
     compiled_scheme,
@@ -68,7 +63,6 @@ from mbd_bridge.simulation.trajectory import Trajectory, held
 from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
-from mbd_bridge.solve.wrenches import Axes
 
 LOOKS = 3
 """Records at which accelerations of a batch are looked at."""
@@ -187,78 +181,40 @@ REFUSED: dict[int, str] = {
 }
 
 
+@with_options
 def simulate_batch(
-    machine: HasModel | Model | System,
-    duration: float,
-    *,
-    step: float = 1e-3,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    z: StartStates | None = None,
-    torque: Torque = None,
-    effort_limits: bool = False,
-    external: External | None = None,
-    external_in: Axes = "link",
-    forces: Iterable[ForceElement] | None = None,
-    prescribed: Mapping[str, Prescribed] | None = None,
-    parameters: ParameterValues | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    loads: Sequence[str] | str | None = None,
-    outputs: Mapping[str, StateFunction] | None = None,
-    integrator: CompiledIntegrator | Scheme = "rk4",
-    every: int = 1,
-    start: float = 0.0,
-    threads: int = 1,
-    progress: Callable[[int], None] | None = None,
+    machine: HasModel | Model | System, duration: float, **options: Unpack[BatchOptions]
 ) -> SimulationBatch:
     """Return the motions of a mechanism from N states that satisfy its loops.
 
     Parameters
     ----------
-    duration, step, every, start : as for `simulate`, the same for all trajectories
-    q, v : (N, nq), (N, nv), or one state for all. If not given, zero position and rest, or what is
-        prescribed and the nearest to it that closes the loops
-    z : states of force elements at the start, (N, nz) or (nz,), or by name
-    torque, inputs : as for `simulate`; numbers may be (N,), a vector (N, nv), the values of a table
-        (N, n): one for each trajectory
-    effort_limits, loads, outputs : as for `simulate`
-    forces : force elements as for `simulate`; their numbers may differ as `parameters`
-    external, external_in : as for `simulate`; wrenches may be (N, 6), those of a table (N, n, 6)
-    prescribed : prescribed motions by coordinate name as for `simulate`; or (N,) numbers, or tables
-        with values (N, n), one row for each trajectory
-    parameters : masses, centres, inertias, places of joints, gravity by name, one value for all or
-        N of them: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3)}`` (see `mechanism.parameters`);
-        numbers of force elements too: ``{"spring.stiffness": (N,)}``
-    integrator : "rk4", or an implicit one as for `simulate`, with steps of fixed length
-    threads : that share the trajectories
-    progress : is called with the number of steps taken since the last call, over all trajectories
+    machine : a `Mechanism`, its model, or a `System`, which has what acts on it
+    duration : s, the same for all trajectories
+    **options : what acts, where they start, how they go
 
     Notes
     -----
+    What may differ from trajectory to trajectory has one more dimension in front, or is the same
+    for all: states q (N, nq), v (N, nv), z (N, nz); numbers (N,) of torques, inputs and prescribed
+    motions, a vector (N, nv), a wrench (N, 6), the values of a table (N, n), of one of wrenches
+    (N, n, 6); and parameters, masses, centres, inertias, places of joints, gravity, numbers of
+    force elements, by name: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3), "spring.stiffness":
+    (N,)}``.
+
     Trouble of one trajectory is not raised: see `SimulationBatch.status`.
     """
-    steps, every = number_of_steps(duration, step), whole_number("every", every)
+    step = options["step"]
+    steps, every = number_of_steps(duration, step), whole_number("every", options["every"])
     duration = float(duration)
-    start = check_start(start, duration / steps)
-    progress = function_or_none("progress", progress, "of the number of steps")
-    q, v = (x if x is None else as_floats(name, x) for name, x in (("q", q), ("v", v)))
-    threads, scheme = whole_number("threads", threads), compiled_scheme(integrator)
+    start = check_start(options["start"], duration / steps)
+    progress = function_or_none("progress", options["progress"], "of the number of steps")
+    state = (("q", options["q"]), ("v", options["v"]))
+    q, v = (x if x is None else as_floats(name, x) for name, x in state)
+    z, scheme = options["z"], compiled_scheme(options["integrator"])
+    threads = whole_number("threads", options["threads"])
     model_of(machine, "simulate_batch")
-    system = system_of(
-        machine,
-        start,
-        start + duration,
-        torque=torque,
-        effort_limits=effort_limits,
-        external=external,
-        external_in=external_in,
-        forces=forces,
-        prescribed=prescribed,
-        parameters=parameters,
-        inputs=inputs,
-        loads=loads,
-        outputs=outputs,
-    )
+    system = system_of(machine, start, start + duration, options)
     warn_left_out(system.model, system.replaced)
     number = number_of(system, q, v, z)
     if system.parameters is not None:

@@ -27,9 +27,10 @@ import numpy as np
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.options import STABILISATION
 from mbd_bridge.simulation.reference.equations import MotionTerms, ReferenceEquations
-from mbd_bridge.simulation.right_hand_side import STABILISATION, Rate, Settle
-from mbd_bridge.simulation.run.problem import Correction, Problem, RunOptions
+from mbd_bridge.simulation.right_hand_side import Rate, Settle
+from mbd_bridge.simulation.run.problem import Correction, Problem, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.bases import BASES, Held, NullSpace
@@ -298,7 +299,7 @@ METHODS = ("projection", *BASES, "multipliers")
 """Names of the methods."""
 
 
-def make_method(problem: Problem, options: RunOptions) -> Method:
+def make_method(problem: Problem, options: SolutionMethod) -> Method:
     """Return the requested method."""
     if options.method == "projection":
         pull = STABILISATION if options.integrator.startswith("scipy:") else 0.0

@@ -36,7 +36,7 @@ from mbd_bridge.simulation.reference.integrators import (
 from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make_method
 from mbd_bridge.simulation.right_hand_side import Rate
 from mbd_bridge.simulation.run.checkpoint import Checkpoint, KeptRun, identity_of
-from mbd_bridge.simulation.run.problem import History, Problem, Records, RunOptions
+from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
@@ -122,7 +122,7 @@ LOOKS = 12
 
 def run_in_python(
     problem: Problem,
-    options: RunOptions,
+    options: SolutionMethod,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
     lookout: Lookout | None = None,
@@ -153,7 +153,7 @@ def run_in_python(
 class _Run:
     """State, records, method and integrator on their way."""
 
-    def __init__(self, problem: Problem, options: RunOptions) -> None:
+    def __init__(self, problem: Problem, options: SolutionMethod) -> None:
         integrator, tolerance = options.integrator, options.tolerance
         self.problem, self._options = problem, options
         model = problem.model
@@ -424,7 +424,7 @@ class _Run:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
         # method and integrator start anew at each checkpoint: the digits depend on where they are
-        identity = identity_of(self.problem, *self._options, checkpoint.every)
+        identity = identity_of(self.problem, self._options, checkpoint.every)
         found = checkpoint.read(identity, self._probe())
         if found is None:
             return

@@ -2,18 +2,15 @@
 
 By default the steps are compiled (`run.compiled`); other methods and integrators are
 run from Python (`reference.run`).
-
-The options of a run, checked together.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,14 +26,13 @@ from mbd_bridge.base.errors import (
     warn,
     whole_number,
 )
-from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.base.options import part, with_options
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.guards.energy import unbalanced
 from mbd_bridge.simulation.guards.loops import first_open
+from mbd_bridge.simulation.options import MethodOptions, SimulateOptions
 from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulation.reference.methods import METHODS
 from mbd_bridge.simulation.reference.run import run_in_python
@@ -46,49 +42,42 @@ from mbd_bridge.simulation.run.compiled import run_compiled
 from mbd_bridge.simulation.run.events import Watch, check_watches
 from mbd_bridge.simulation.run.lookout import Lookout, raised, with_events
 from mbd_bridge.simulation.run.problem import (
-    Correction,
-    IntegratorName,
-    MethodName,
     Problem,
     Records,
-    RunOptions,
+    SolutionMethod,
     check_correction,
     check_records,
     check_start,
     number_of_steps,
 )
 from mbd_bridge.simulation.run.variable import run_variable
-from mbd_bridge.simulation.signals.parts import External, Torque
-from mbd_bridge.simulation.signals.prescribed import Prescribed
-from mbd_bridge.simulation.signals.signal import StateFunction
 from mbd_bridge.simulation.start import check_inertia, dof, start_state
 from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, ImplicitScheme, Scheme, scheme_name
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
-from mbd_bridge.solve.wrenches import Axes
 
 
-def run_options(
-    method: str,
-    integrator: str | Scheme,
-    tolerance: float,
-    evaluations: int,
-    correction: str,
-    history: bool,
-    kept: bool,
-) -> RunOptions:
-    """Return the options of a run, or say what does not go together."""
-    one_of("method", method, METHODS, StateError)
+def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
+    """Return how a run is solved, or say what does not go together.
+
+    Parameters
+    ----------
+    kept : whether it has checkpoints
+    """
+    method, integrator = (
+        one_of("method", options["method"], METHODS, StateError),
+        options["integrator"],
+    )
     if isinstance(integrator, Scheme):
         name, scheme = scheme_name(integrator), integrator
     else:
         known = dict.fromkeys((*INTEGRATORS, *SCHEMES, *(f"scipy:{one}" for one in SCIPY)))
         name = one_of("integrator", integrator, known, StateError)
         scheme = SCHEMES.get(name, RK4)
-    corrected, history = check_correction(correction), flag("history", history)
-    tolerance = real_number("tolerance", tolerance, "a positive number", positive=True)
-    options = RunOptions(method, name, tolerance, evaluations, corrected, history, scheme)
+    correction = check_correction(options["correction"])
+    history = flag("history", options["history"])
+    tolerance = real_number("tolerance", options["tolerance"], "a positive number", positive=True)
     if name not in INTEGRATORS and method != "projection":
         raise StateError(f"integrator={name!r} goes with method='projection' only")
     if history and (name not in INTEGRATORS or kept):
@@ -97,141 +86,36 @@ def run_options(
     if correction != "state" and method == "projection":
         others = ", ".join(METHODS[1:])
         raise StateError(f"correction={correction!r} goes with method= one of {others}")
-    return options
+    evaluations = whole_number("most_evaluations", options["most_evaluations"])
+    return SolutionMethod(method, name, tolerance, evaluations, correction, history, scheme)
 
-
-TOLERANCE = 1e-8
-"""Error of a step that is allowed where steps are variable, relative and absolute."""
-
-EVALUATIONS = 10_000
-"""Evaluations of variable steps in a place that needs many: a second or two."""
-
-PLAIN = RunOptions("projection", "rk4", TOLERANCE, EVALUATIONS)
-"""Compiled steps."""
 
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
 """Steps between checkpoints: compiled ones take a moment, others a second."""
 
 
+@with_options
 def simulate(
-    machine: HasModel | Model | System,
-    duration: float,
-    *,
-    step: float = 1e-3,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    z: StartStates | None = None,
-    torque: Torque = None,
-    effort_limits: bool = False,
-    external: External | None = None,
-    external_in: Axes = "link",
-    forces: Iterable[ForceElement] | None = None,
-    prescribed: Mapping[str, Prescribed] | None = None,
-    parameters: ParameterValues | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    loads: Sequence[str] | str | None = None,
-    outputs: Mapping[str, StateFunction] | None = None,
-    method: MethodName = "projection",
-    integrator: IntegratorName | Scheme = "rk4",
-    tolerance: float = TOLERANCE,
-    most_evaluations: int = EVALUATIONS,
-    correction: Correction = "state",
-    history: bool = False,
-    every: int = 1,
-    start: float = 0.0,
-    check: bool = True,
-    progress: Callable[[int], None] | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-    checkpoint_every: int | None = None,
-    events: Mapping[str, Watch] | None = None,
+    machine: HasModel | Model | System, duration: float, **options: Unpack[SimulateOptions]
 ) -> Simulation:
     """Return the motion of a mechanism from a state that satisfies its loops.
 
     Parameters
     ----------
-    duration, step : s; the last step ends at start + duration
-    q, v : state at the start; if not given, zero position and rest, or what is prescribed
-        and the nearest to it that closes the loops
-    z : states of force elements at the start, (nz,) or by name {"tyre.deflection": 0.01}; zero
-        where none is given
-    torque : generalised forces by velocity name, each a number, a formula of t ("5*sin(t)", see
-        `formula`), a table (times, values) of any length with straight lines from row to row, which
-        jumps where a time stands twice (steps end where it bends or jumps), or a function of
-        (t, q, v); or a vector (nv,); or a function of (t, q, v) that returns one.
-        Functions are traced, and so made of + - * / and those of `mbd_bridge.functions`; any other
-        Python is called step by step as `mbd.Sampled(function)`; `mbd.Input(name)` is what
-        `inputs` gives
-    effort_limits : hold the forces of `torque` at the ``<limit effort>`` of the file; the motion's
-        notes say where they are held, and without this option where they are beyond
-    external : link name -> wrench that acts on it from outside, (6,): force (N), then moment (N m),
-        at the origin of the link's frame; or a table (times, (n, 6)), a function of (t, q, v), a
-        `Sampled` one, an `Input`. A function may ask `Mechanism.placement` and
-        `Mechanism.velocity` where the link is and how it moves. The loads of the motion count
-        these wrenches
-    external_in : these are given in the axes of their "link" or of the "world"
-    forces : force elements: springs, bushings, friction, stops, drag (see `mbd_bridge.forces`);
-        None: those of the mechanism (`Mechanism.forces`), () none.
-        `Simulation.force_elements` reports what they did
-    prescribed : motions prescribed by coordinate name, whatever force they take: a number (0 locks
-        the joint), a formula of t as a text or as a function made like that of the torque, or a
-        table (times, values), through which a cubic spline goes. `Simulation.prescribed_forces` has
-        the forces
-    parameters : masses, lengths, gravity of this run by name (see `mechanism.parameters`), numbers
-        of force elements, "spring.stiffness": the machine code is the same for all values
-    inputs : what each `mbd.Input` of torque and external gets, whatever may be given there itself
-    loads : joints, tree or cut, whose loads the steps tell while they run: `Simulation.loads`
-    outputs : functions of (t, q, v) by name, traced into the step: `Simulation.outputs`
-    method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
-        (KimYoo97), "multipliers" (Lee94), which are run from Python: some 1000 times slower
-    integrator : "rk4" is compiled with the method projection, and so are the implicit "newmark",
-        "hht" and "generalised_alpha" for stiff machines, and "explicit_newmark"; their numbers are
-        given as `mbd.HHT(alpha=-0.1)` in place of the name. "ab3" has fixed steps; "abm" and
-        SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
-        `every` * `step` seconds
-    tolerance : error of a step, relative and absolute, where steps are variable
-    most_evaluations : of accelerations, beside 200 for each `step` seconds, where steps are
-        variable: the run ends where it needs more, such as at dry friction
-    correction : what is put back onto loops and prescribed motions after each step: "state",
-        position and velocity; to compare, "velocity" or "none" (methods run from Python, our
-        integrators): what stays open then drifts
-    history : keep length, order and residual of every step in `Simulation.history` (our
-        integrators, run from Python: some hundred microseconds a step)
-    every : record every so many steps (the start and the end are always recorded)
-    check : raise if the motion cannot be continued; False returns what there is, with a status
-    progress : is called with the number of steps taken since the last call
-    checkpoint, checkpoint_every : file that the run is kept in every so many steps, and from which
-        it goes on if it is there, to the same digits. A file of anything else than this very
-        problem is refused; functions are told by what they compute, so they must be traceable
-    events : functions (t, q, v) -> number by name, any Python, looked at as records come;
-        `Simulation.events` tells where they change their signs. One with an attribute
-        ``terminal = True`` ends the motion there; one with an attribute ``action``, a function
-        (t, q, v) -> (q, v), has it go on from the state that this returns (the time stands twice
-        then); ``direction = 1`` or -1 minds only where it grows or falls
+    machine : a `Mechanism`, its model, or a `System`, which has what acts on it
+    duration : s; the last step ends at start + duration
+    **options : what acts, where it starts, how it goes
     """
-    whole_number("most_evaluations", most_evaluations)
-    numbers = tolerance, most_evaluations
-    options = run_options(method, integrator, *numbers, correction, history, checkpoint is not None)
-    steps, every = number_of_steps(duration, step), whole_number("every", every)
+    method = solution_method(part(MethodOptions, options), options["checkpoint"] is not None)
+    step = options["step"]
+    steps, every = number_of_steps(duration, step), whole_number("every", options["every"])
     duration = float(duration)
-    start, check = check_start(start, duration / steps), flag("check", check)
-    progress = function_or_none("progress", progress, "of the number of steps")
-    events = check_watches("events", events)
+    start = check_start(options["start"], duration / steps)
+    check = flag("check", options["check"])
+    progress = function_or_none("progress", options["progress"], "of the number of steps")
+    events = check_watches("events", options["events"])
     check_records(model_of(machine, "simulate"), steps, every)
-    system = system_of(
-        machine,
-        start,
-        start + duration,
-        torque=torque,
-        effort_limits=effort_limits,
-        external=external,
-        external_in=external_in,
-        forces=forces,
-        prescribed=prescribed,
-        parameters=parameters,
-        inputs=inputs,
-        loads=loads,
-        outputs=outputs,
-    )
+    system = system_of(machine, start, start + duration, options)
     model = system.model
     warn_left_out(model, system.replaced)
     if system.number > 1:
@@ -239,20 +123,14 @@ def simulate(
         raise StateError(
             f"simulate follows one trajectory ({listed}): mbd.simulate_batch takes many"
         )
-    run = _Single(
-        Trajectory(system),
-        step,
-        every,
-        options,
-        progress,
-        _checkpoint(checkpoint, checkpoint_every, options, events),
-    )
-    states = system.states.start(z)[0]
+    checkpoint = _checkpoint(options, method, events)
+    run = _Single(Trajectory(system), step, every, method, progress, checkpoint)
+    state = options["q"], options["v"], system.states.start(options["z"])[0]
     if events:
-        found = with_events(run.part, events, start, duration, q, v, states)
+        motion = with_events(run.part, events, start, duration, *state)
     else:
-        found = run.part(duration, q, v, states, start)
-    return raised(found) if check else found
+        motion = run.part(duration, *state, start)
+    return raised(motion) if check else motion
 
 
 @dataclass(frozen=True)
@@ -262,7 +140,7 @@ class _Single:
     trajectory: Trajectory
     step: float
     every: int
-    options: RunOptions = PLAIN
+    method: SolutionMethod
     progress: Callable[[int], None] | None = None
     checkpoint: Checkpoint | None = None
 
@@ -276,7 +154,7 @@ class _Single:
         lookout: Lookout | None = None,
     ) -> Simulation:
         """Return the motion over a time, whatever its status."""
-        trajectory, options = self.trajectory, self.options
+        trajectory, method = self.trajectory, self.method
         model, motions = trajectory.model, trajectory.motions
         steps = number_of_steps(duration, self.step)
         loops = LoopChecker(model) if model.has_loops else None
@@ -290,11 +168,11 @@ class _Single:
                 f"move. Remove one, or let one forbid less"
             )
         h = duration / steps
-        knots = trajectory.system.knots(start, h, options.scheme)
+        knots = trajectory.system.knots(start, h, method.scheme)
         problem = Problem(trajectory, q0, v0, z, start, h, steps, self.every, loops, knots)
-        found = _run(problem, options, self.progress, self.checkpoint, lookout)
-        method = {"method": options.method, "integrator": options.integrator}
-        facts = {**method, "dof": left, **found.facts}
+        found = _run(problem, method, self.progress, self.checkpoint, lookout)
+        names = {"method": method.method, "integrator": method.integrator}
+        facts = {**names, "dof": left, **found.facts}
         detours = int(facts.pop("detours", 0))
         return Simulation(
             trajectory,
@@ -328,19 +206,17 @@ def simulate_one(
     ----------
     state : q, v, z at the start
     """
-    options = PLAIN._replace(integrator=scheme_name(scheme), scheme=scheme)
-    return _Single(trajectory, step, every, options).part(duration, *state, start)
+    method = SolutionMethod.by_scheme(scheme)
+    return _Single(trajectory, step, every, method).part(duration, *state, start)
 
 
 def _checkpoint(
-    path: str | PathLike[str] | None,
-    steps: int | None,
-    options: RunOptions,
-    events: Mapping[str, Watch],
+    options: SimulateOptions, method: SolutionMethod, events: Mapping[str, Watch]
 ) -> Checkpoint | None:
     """Return where the run is kept every so many steps, None for nowhere."""
+    path, steps = options["checkpoint"], options["checkpoint_every"]
     if steps is None:
-        steps = CHECKPOINT if options.compiled and options.scheme == RK4 else CHECKPOINT_BY_HAND
+        steps = CHECKPOINT if method.compiled and method.scheme == RK4 else CHECKPOINT_BY_HAND
     apart = whole_number("checkpoint_every", steps)
     if path is None:
         return None
@@ -351,7 +227,7 @@ def _checkpoint(
 
 def _run(
     problem: Problem,
-    options: RunOptions,
+    method: SolutionMethod,
     progress: Callable[[int], None] | None,
     checkpoint: Checkpoint | None,
     lookout: Lookout | None,
@@ -361,18 +237,18 @@ def _run(
     with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if options.compiled:
-                found = _compiled(problem, options.scheme, progress, checkpoint, lookout)
+            if method.compiled:
+                found = _compiled(problem, method.scheme, progress, checkpoint, lookout)
             else:
-                found = run_in_python(problem, options, progress, checkpoint, lookout)
+                found = run_in_python(problem, method, progress, checkpoint, lookout)
         except (SolveError, FunctionError) as met:
             found = _not_begun(problem, str(met))
-    if options.correction != "state":
+    if method.correction != "state":
         return found
     opened = first_open(problem.model, problem.loops, found.time, found.q, found.v)
     if opened is not None:
         found = found.until(max(0, opened[0] - 1), opened[1], problem)
-    part, lost = unbalanced(problem.trajectory, found, problem.h, options.scheme)
+    part, lost = unbalanced(problem.trajectory, found, problem.h, method.scheme)
     found.facts["balance"] = part
     if lost is None:
         return found

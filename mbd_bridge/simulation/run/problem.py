@@ -11,10 +11,11 @@ import numpy as np
 from mbd_bridge.base.errors import StateError, one_of, real_number
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.options import EVALUATIONS, TOLERANCE
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
-from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, Scheme, scheme_name
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loop_values import LoopChecker
 
@@ -122,13 +123,19 @@ IntegratorName: TypeAlias = Literal[
 """Integrators of `simulate`; see there."""
 
 
-class RunOptions(NamedTuple):
-    """How it is to be solved; see `simulate`."""
+@dataclass(frozen=True)
+class SolutionMethod:
+    """How it is to be solved; see `simulate`.
 
-    method: str
-    integrator: str
-    tolerance: float
-    evaluations: int
+    Attributes
+    ----------
+    scheme : of compiled steps
+    """
+
+    method: str = "projection"
+    integrator: str = "rk4"
+    tolerance: float = TOLERANCE
+    evaluations: int = EVALUATIONS
     correction: Correction = "state"
     history: bool = False
     scheme: Scheme = RK4
@@ -137,6 +144,11 @@ class RunOptions(NamedTuple):
     def compiled(self) -> bool:
         """Whether steps are compiled: those of the `scheme`."""
         return self.method == "projection" and self.integrator in SCHEMES and not self.history
+
+    @staticmethod
+    def by_scheme(scheme: Scheme) -> SolutionMethod:
+        """Return that of compiled steps of a scheme."""
+        return SolutionMethod(integrator=scheme_name(scheme), scheme=scheme)
 
 
 class Records(NamedTuple):
