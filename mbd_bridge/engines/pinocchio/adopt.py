@@ -23,11 +23,14 @@ from mbd_bridge.engines.pinocchio.twin import Twin, TwinPlace
 from mbd_bridge.files import Description, Joint, Link, Mimic
 from mbd_bridge.model import RANK_TOLERANCE, ROOT_JOINT, Model, build_model
 from mbd_bridge.model.description import Transmission
-from mbd_bridge.model.spatial import Array, Frame, Inertia
+from mbd_bridge.model.spatial import Array, Frame, Inertia, lump
 
 X, Y, Z = np.eye(3)
 AXES = {"X": X, "Y": Y, "Z": Z}
 MIMIC = "JointModelMimic"
+
+ROUNDING = 1e-14
+"""Of a body's mass: what the sum that pinocchio has formed may be off."""
 
 Part = tuple[str, Array, Frame, int, int, dict[str, Any]]
 """Joint type, axis, placement, nq and nv in pinocchio, further fields of the description."""
@@ -107,12 +110,12 @@ class _Reader:
         """Walk the joints, and the frames that hang on each."""
         fixed = self._fixed_frames()
         for j in range(int(self.floating), self.model.njoints):
-            own = pin.Inertia(self.model.inertias[j])
+            own = _inertia(self.model.inertias[j])
             for frame in fixed[j]:
-                own = _minus(own, frame.placement.act(self._own(frame)))
+                own = _minus(own, _inertia(self._own(frame)).seen_from(_frame(frame.placement)))
             first = self.first[j]
             self.frame_of_link[first] = Frame.identity()
-            self.links.append(Link(first, _inertia(own)))
+            self.links.append(_link(first, own))
             if j == 1 and self.floating:
                 self.places[ROOT_JOINT] = slice(0, 7), slice(0, 6), 1
             elif j:
@@ -165,7 +168,7 @@ class _Reader:
         here = _frame(frame.placement)
         origin = self.frame_of_link[carrier].inverse() @ here
         self.frame_of_link[frame.name] = here
-        self.links.append(Link(frame.name, _inertia(self._own(frame))))
+        self.links.append(_link(frame.name, _inertia(self._own(frame))))
         self.joints.append(Joint(above.name, "fixed", carrier, frame.name, origin))
 
     def _moving(self, j: int, child: str) -> None:
@@ -298,25 +301,22 @@ def _frame(placement: pin.SE3) -> Frame:
     return Frame(placement.rotation, placement.translation)
 
 
-def _inertia(inertia: pin.Inertia) -> Inertia | None:
-    own = Inertia(inertia.mass, np.array(inertia.lever), np.array(inertia.inertia))
-    return None if own.is_zero() else own
+def _inertia(inertia: pin.Inertia) -> Inertia:
+    return Inertia(inertia.mass, np.array(inertia.lever), np.array(inertia.inertia))
 
 
-def _minus(whole: pin.Inertia, part: pin.Inertia) -> pin.Inertia:
-    """Return what is left of a rigid body when a part of it is taken away."""
-    if part.mass == 0.0 and not np.any(part.inertia):
+def _link(name: str, inertia: Inertia) -> Link:
+    return Link(name, None if inertia.is_zero() else inertia)
+
+
+def _minus(whole: Inertia, part: Inertia) -> Inertia:
+    """Return what is left of a rigid body when a part of it is taken away.
+
+    Where next to nothing is left its moments are those of rounding, which pinocchio's own class
+    does not take.
+    """
+    if part.is_zero():
         return whole
-    mass = whole.mass - part.mass
-    if abs(mass) <= 1e-14 * whole.mass:  # rounding of the sum that pinocchio has formed
-        return pin.Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
-    centre = (whole.mass * whole.lever - part.mass * part.lever) / mass
-
-    def about_origin(m: float, c: Array, central: Array) -> Array:
-        return np.asarray(central + m * (np.dot(c, c) * np.eye(3) - np.outer(c, c)))
-
-    at_origin = about_origin(whole.mass, whole.lever, whole.inertia) - about_origin(
-        part.mass, part.lever, part.inertia
-    )
-    central = at_origin - about_origin(mass, centre, np.zeros((3, 3)))
-    return pin.Inertia(mass, centre, central)
+    if abs(whole.mass - part.mass) <= ROUNDING * whole.mass:
+        return Inertia.zero()
+    return lump((whole, Inertia(-part.mass, part.centre, -part.central)))

@@ -1,7 +1,6 @@
 """pinocchio's calls, run by our kernels.
 
-    model = prepare(pin_model)                # once
-    tau = rnea(model, model.createData(), q, v, a)
+    tau = rnea(model, data, q, v, a)          # a pinocchio.Model, or prepare(model)
 
 q, v and a are pinocchio's, one state or (N, n) arrays of states; results too. `data` receives
 the fields that pinocchio's function fills, for one state, and may be None.
@@ -9,9 +8,10 @@ the fields that pinocchio's function fills, for one state, and may be None.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pinocchio as pin
@@ -20,18 +20,33 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.engines.pinocchio.adopt import adopt
-from mbd_bridge.engines.pinocchio.constraints import ConstrainedMotion, multipliers
+from mbd_bridge.engines.pinocchio.constraints import SIZES, ConstrainedMotion, multipliers
+from mbd_bridge.equations.external import shift_to_link
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import RANK_TOLERANCE
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve import (
     ConstrainedDynamics,
     Dynamics,
     ForwardDynamics,
     prepare as prepare_kernel,
 )
+from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.one_state import one_state
 from mbd_bridge.solve.row_choice import row_choice
+
+Kernels = Callable[..., Any]
+"""From arrays of our coordinates and velocities to outputs: a kernel, or what calls one."""
+
+AnyModel: TypeAlias = "PreparedModel | pin.Model"
+"""What the functions take: a model that is prepared, or pinocchio's own."""
+
+Forces = Sequence[Any] | Array | None
+"""External forces: a ``pinocchio.Force`` for each joint, the universe's with them, in the joint's
+frame, as ``fext``; or arrays (njoints, 6) or (N, njoints, 6) of them."""
 
 
 class PreparedModel:
@@ -49,46 +64,95 @@ class PreparedModel:
         rank_tolerance: float = RANK_TOLERANCE,
     ) -> None:
         self.twin = adopt(model, constraints, rank_tolerance)
-        self.constraints = tuple(constraints)
+        self.constraints, self.rank_tolerance = tuple(constraints), rank_tolerance
         order = self.twin.order()
         if order is None:
             raise ModelError(
                 "the model has planar joints, whose velocities pinocchio writes along turning "
                 "axes; use Mechanism.from_pinocchio, whose coordinates are named"
             )
-        self.order, self.inverse_order = order, np.argsort(order)
-        self._kernels: dict[str, Any] = {}
+        self.inverse_order = np.argsort(order)
+        same = np.array_equal(order, np.arange(len(order)))
+        self.order: Any = slice(None) if same else order
+        places = [at for at in self.twin.places if not at.follows]
+        self._same_rates = same
+        self._same_q = all(at.body.q == at.q and not at.body.coupled for at in places)
+        self.q_size, self.v_size = model.nq, model.nv
+        self._kernels: dict[Any, Any] = {}
 
     def createData(self) -> pin.Data:
         """Return pinocchio's data for the model."""
         return self.twin.model.createData()
 
-    def kept(self, what: str, make: Callable[[], Any]) -> Any:
+    def kept(self, what: Any, make: Callable[[], Any]) -> Any:
         """Return what `make` returns, made at the first call."""
         if what not in self._kernels:
             self._kernels[what] = make()
         return self._kernels[what]
 
-    def kernel(self, what: Dynamics) -> Any:
-        """Return a kernel of `solve`."""
-        return self.kept(what, lambda: prepare_kernel(self.twin.ours, what))
+    def kernel(self, what: Dynamics, pushed: bool = False) -> Kernels:
+        """Return a kernel of `solve`, of forces on all joints' links too if these are pushed."""
+        key = what, pushed
+        if key not in self._kernels:
+            kernel = prepare_kernel(self.twin.ours, what, self.links if pushed else ())
+            self._kernels[key] = quick(self, kernel)
+        found: Kernels = self._kernels[key]
+        return found
 
-    def forward(self) -> ForwardDynamics:
-        """Return forward dynamics for any number of degrees of freedom, prepared at the first
-        call.
+    def forward(self, pushed: bool = False) -> Kernels:
+        """Return forward dynamics for any number of degrees of freedom."""
+        key = "forward", pushed
+        if key not in self._kernels:
+            dynamics = ForwardDynamics(self.twin.ours, self.links if pushed else ())
+            whole = dynamics.kernel
+            self._kernels[key] = (
+                (lambda *arrays: (dynamics(*arrays),)) if whole is None else quick(self, whole, 1)
+            )
+        found: Kernels = self._kernels[key]
+        return found
+
+    def forces(self, pushed: bool = False) -> Kernels:
+        """Return the kernel of torques (nv,) and of forces (njoints - 1, 6) on pinocchio's joints.
+
+        The joints are in its order, the forces at their origins, in their frames.
         """
-        found: ForwardDynamics = self.kept("forward", lambda: ForwardDynamics(self.twin.ours))
+        key = "forces", pushed
+        if key not in self._kernels:
+            self._kernels[key] = quick(self, self._forces(self.links if pushed else ()))
+        found: Kernels = self._kernels[key]
         return found
 
-    def loads(self) -> LoadSolver:
-        """Return the solver for the loads of pinocchio's joints, in its order."""
-        found: LoadSolver = self.kept("loads", self._load_solver)
+    def _forces(self, links: tuple[int, ...]) -> Kernel:
+        ours = self.twin.ours
+        joints = [ours.joint_index[name] for name in self._joint_names()]
+
+        def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
+            external = external_on(links, *rest)  # the torques' digits are those of all states
+            loads = recursive_loads(ours, q, v, a, joints, external, along_with_forces=True)
+            wrenches = zeros((len(joints), 6), q, v, a)
+            for row, (joint, wrench) in enumerate(zip(joints, loads.wrench, strict=True)):
+                wrenches[row] = shift_to_link(ours, ours.joints[joint].child, wrench)
+            return loads.forces, wrenches
+
+        inputs = {"q": ours.nq, "v": ours.nv, "a": ours.nv}
+        if links:
+            inputs["external"] = 6 * len(links)
+        what = f"forces {joints} {links}"
+        return model_kernel(ours, "forces", inputs, ("tau", "f"), function, what)
+
+    @property
+    def links(self) -> tuple[int, ...]:
+        """Numbers of the links that pinocchio's joints carry, the universe left out."""
+        found: tuple[int, ...] = self.kept("links", self._links)
         return found
 
-    def _load_solver(self) -> LoadSolver:
+    def _links(self) -> tuple[int, ...]:
+        ours = self.twin.ours
+        return tuple(ours.joints[ours.joint_index[name]].child for name in self._joint_names())
+
+    def _joint_names(self) -> list[str]:
         last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
-        names = [last[j] for j in range(1, self.twin.model.njoints)]
-        return LoadSolver(self.twin.ours, LoadRequest.of(self.twin.ours, names, open_tree=True))
+        return [last[j] for j in range(1, self.twin.model.njoints)]
 
     def closed(self) -> tuple[ConstrainedDynamics, LoadSolver]:
         """Return the dynamics with the constraints, and the loads of pinocchio's joints."""
@@ -101,8 +165,17 @@ class PreparedModel:
             "closed",
             lambda: (
                 ConstrainedDynamics(ours),
-                LoadSolver(ours, LoadRequest.of(ours, self.loads().joints, actuated=())),
+                LoadSolver(ours, LoadRequest.of(ours, self._joint_names(), actuated=())),
             ),
+        )
+        return found
+
+    def constrained(self, constraints: Sequence[Any]) -> PreparedModel:
+        """Return the same model with constraints, made once for the same ones."""
+        key = "constrained", tuple(map(_content, constraints))
+        tolerance, model = self.rank_tolerance, self.twin.model
+        found: PreparedModel = self.kept(
+            key, lambda: PreparedModel(model, [*constraints], tolerance)
         )
         return found
 
@@ -123,13 +196,47 @@ class PreparedModel:
             ),
         )
 
+    def checked(self, value: ArrayLike, name: str) -> Array:
+        """Return an argument (..., n) called q, v, a or tau, as pinocchio has it."""
+        return _last(name, value, self.q_size if name == "q" else self.v_size)
+
     def coordinates(self, q: ArrayLike) -> Array:
         """Return pinocchio's coordinates in our order and form."""
-        return self.twin.q_back(_last("q", q, self.twin.model.nq))
+        q = self.checked(q, "q")
+        return q if self._same_q else self.twin.q_back(q)
 
     def rates(self, v: ArrayLike, name: str = "v") -> Array:
         """Return pinocchio's velocities, accelerations or forces in our order."""
-        return _last(name, v, self.twin.model.nv)[..., self.inverse_order]
+        v = self.checked(v, name)
+        return v if self._same_rates else v[..., self.inverse_order]
+
+    def external(self, fext: Forces) -> tuple[Array, ...]:
+        """Return external forces as an input of kernels; none for None."""
+        if fext is None:
+            return ()
+        count = self.twin.model.njoints
+        try:
+            forces = np.array([getattr(force, "vector", force) for force in fext], dtype=float)
+        except (TypeError, ValueError):
+            forces = np.zeros(0)
+        if forces.shape[-2:] != (count, 6):
+            raise StateError(
+                f"fext: expected a pinocchio.Force for each of the {count} joints, the universe's "
+                f"first, in the joints' frames, or an array ({count}, 6) or (N, {count}, 6)"
+            )
+        return (forces[..., 1:, :].reshape(*forces.shape[:-2], -1),)
+
+
+def quick(model: PreparedModel, kernel: Kernel, outputs: int | None = None) -> Kernels:
+    """Return a kernel that answers one state with little around its machine code."""
+    count = len(kernel.outputs) if outputs is None else outputs
+    answer = one_state(model.twin.ours, kernel, count)
+
+    def call(*arrays: Array) -> Any:
+        found = answer(*arrays) if arrays[0].ndim == 1 else None
+        return kernel(*arrays) if found is None else found
+
+    return call
 
 
 def prepare(
@@ -143,25 +250,62 @@ def prepare(
     return PreparedModel(model, constraints, rank_tolerance)
 
 
+def prepared(model: AnyModel) -> PreparedModel:
+    """Return the prepared model: of pinocchio's own one that is made at the first call, and again
+    when the model was changed since.
+    """
+    if type(model) is PreparedModel:
+        return model
+    if not isinstance(model, pin.Model):
+        raise StateError(
+            f"model: expected a pinocchio.Model, or prepare(model), got {type(model).__name__}"
+        )
+    key = id(model)
+    kept = _OWN.get(key)
+    if kept is not None and kept[0]() is model and kept[1] == model:
+        return kept[2]
+    made = PreparedModel(model)
+    _OWN[key] = weakref.ref(model, lambda _: _OWN.pop(key, None)), model.copy(), made
+    return made
+
+
+_OWN: dict[int, tuple[Any, pin.Model, PreparedModel]] = {}
+"""By identity of a model: itself, as it was when it was prepared, and prepared."""
+
+
 def rnea(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    fext: Forces = None,
 ) -> Array:
     """Return the joint torques (nv,) or (N, nv), as ``pinocchio.rnea``.
 
-    For one state ``data.f`` is filled, too, by `joint_forces`.
+    For one state ``data.f`` is filled, too, by `joint_forces`: one kernel gives both.
     """
-    kernel = model.kernel("inverse_dynamics")
-    (tau,) = kernel(model.coordinates(q), model.rates(v), model.rates(a, "a"))
-    if data is not None and tau.ndim == 1:
-        for number, force in enumerate(joint_forces(model, None, q, v, a)[1:], 1):
+    ready = prepared(model)
+    arrays = _motion(ready, q, v, a, fext)
+    pushed = len(arrays) > 3
+    if data is None or arrays[0].ndim > 1:
+        (tau,) = ready.kernel("inverse_dynamics", pushed)(*arrays)
+    else:
+        tau, forces = ready.forces(pushed)(*arrays)
+        for number, force in enumerate(forces, 1):
             data.f[number] = pin.Force(force)  # data.f[0] is no result of pinocchio's rnea
-    return _give(data, "tau", tau[..., model.order])
+    return _give(data, "tau", tau[..., ready.order])
 
 
-def nonLinearEffects(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
-) -> Array:
+def _motion(
+    model: PreparedModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, fext: Forces
+) -> tuple[Array, ...]:
+    return model.coordinates(q), model.rates(v), model.rates(a, "a"), *model.external(fext)
+
+
+def nonLinearEffects(model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
     """Return the nonlinear effects, as ``pinocchio.nonLinearEffects``."""
+    model = prepared(model)
     (h,) = model.kernel("bias_forces")(model.coordinates(q), model.rates(v))
     return _give(data, "nle", h[..., model.order])
 
@@ -171,30 +315,49 @@ nle = nonLinearEffects
 
 
 def aba(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    fext: Forces = None,
+    convention: Any = None,
 ) -> Array:
-    """Return the accelerations (nv,) or (N, nv), as ``pinocchio.aba``."""
-    a = model.forward()(model.coordinates(q), model.rates(v), model.rates(tau, "tau"))
+    """Return the accelerations (nv,) or (N, nv), as ``pinocchio.aba``.
+
+    `convention` is pinocchio's choice between two roads to the same result; here there is one.
+    """
+    model = prepared(model)
+    more = model.external(fext)
+    q, v, tau = model.coordinates(q), model.rates(v), model.rates(tau, "tau")
+    a = model.forward(bool(more))(q, v, tau, *more)[0]
     return _give(data, "ddq", a[..., model.order])
 
 
-def crba(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+def crba(model: AnyModel, data: pin.Data | None, q: ArrayLike, convention: Any = None) -> Array:
     """Return the mass matrix (nv, nv) or (N, nv, nv), as ``pinocchio.crba``."""
+    model = prepared(model)
     (M,) = model.kernel("mass_matrix")(model.coordinates(q))
     return _give(data, "M", M[..., model.order, :][..., model.order])
 
 
 def joint_forces(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    fext: Forces = None,
 ) -> Array:
     """Return force and moment on every joint, (njoints, 6) or (N, njoints, 6).
 
     Row j is what pinocchio leaves in ``data.f[j]``: the load of the parent on the child, at the
     joint's origin, in the joint's frame. Row 0, the universe, is zero.
     """
-    loads = model.loads()(model.coordinates(q), model.rates(v), model.rates(a, "a"))
-    wrench = loads.wrench
-    return np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
+    ready = prepared(model)
+    arrays = _motion(ready, q, v, a, fext)
+    forces = ready.forces(len(arrays) > 3)(*arrays)[1]
+    return np.concatenate([np.zeros((*forces.shape[:-2], 1, 6)), forces], axis=-2)
 
 
 def constraint_dynamics(
@@ -229,9 +392,58 @@ def constraint_dynamics(
     return ConstrainedMotion(a[..., model.order], lambda_c, wrench)
 
 
+def initConstraintDynamics(
+    model: AnyModel,
+    data: pin.Data | None,
+    contact_models: Sequence[Any],
+    contact_datas: Sequence[Any] = (),
+) -> None:
+    """Prepare `constraintDynamics`, as ``pinocchio.initConstraintDynamics``."""
+    prepared(model).constrained(contact_models).closed()
+
+
+def constraintDynamics(
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    contact_models: Sequence[Any],
+    contact_datas: Sequence[Any] = (),
+    settings: Any = None,
+) -> Array:
+    """Return the accelerations (nv,) or (N, nv), as ``pinocchio.constraintDynamics``.
+
+    For one state ``data.ddq``, ``data.lambda_c`` and, other than pinocchio's, ``data.f`` are
+    filled, and the constraints' ``contact_force``. The constraints are met exactly, as by
+    `constraint_dynamics`: of `settings`, which are those of an iteration, nothing is needed.
+    """
+    motion = constraint_dynamics(prepared(model).constrained(contact_models), q, v, tau)
+    if data is None or motion.ddq.ndim > 1:
+        return motion.ddq
+    data.ddq, data.lambda_c = motion.ddq, motion.lambda_c
+    for number, force in enumerate(motion.joint_forces[1:], 1):
+        data.f[number] = pin.Force(force)
+    start = 0
+    for constraint, own in zip(contact_models, contact_datas, strict=False):
+        size = SIZES[constraint.type]
+        own.contact_force = pin.Force(np.pad(motion.lambda_c[start : start + size], (0, 6 - size)))
+        start += size
+    return motion.ddq
+
+
+def _content(constraint: Any) -> tuple[Any, ...]:
+    """Return what a ``RigidConstraintModel`` says, to compare."""
+    ends = constraint.joint1_placement, constraint.joint2_placement
+    kind = str(constraint.type), str(constraint.reference_frame), str(constraint.name)
+    wanted = constraint.desired_contact_acceleration.vector.tobytes()
+    places = (end.homogeneous.tobytes() for end in ends)
+    return *kind, constraint.joint1_id, constraint.joint2_id, *places, wanted
+
+
 def _last(name: str, value: ArrayLike, count: int) -> Array:
     """Return numbers (..., count)."""
-    array = as_floats(name, value)
+    array = value if type(value) is np.ndarray and value.dtype == float else as_floats(name, value)
     if not array.ndim or array.shape[-1] != count:
         raise StateError(
             f"{name}: expected ({count},) or (N, {count}) numbers of pinocchio's model, got the "

@@ -15,7 +15,14 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import ModelError, whole_number
-from mbd_bridge.engines.pinocchio.drop_in import PreparedModel, nle
+from mbd_bridge.engines.pinocchio.drop_in import (
+    AnyModel,
+    Kernels,
+    PreparedModel,
+    nle,
+    prepared,
+    quick,
+)
 from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import Reference
 from mbd_bridge.kernels import Kernel
@@ -31,102 +38,107 @@ REFERENCES: dict[Any, Reference] = {
 
 
 def computeFrameJacobian(
-    model: PreparedModel,
+    model: AnyModel,
     data: pin.Data | None,
     q: ArrayLike,
     frame_id: int,
     reference_frame: Any = pin.ReferenceFrame.LOCAL,
 ) -> Array:
     """Return the Jacobian (6, nv) or (N, 6, nv) of a frame, as ``pinocchio``'s function."""
+    model = prepared(model)
     number, reference = _number(model, frame_id), REFERENCES[reference_frame]
     own = model.coordinates(q)
     frame: NamedFrame | None = model.kept(f"frame {number}", lambda: _frame(model, number))
     if frame is None:
         return np.zeros((*own.shape[:-1], 6, model.twin.model.nv))
-    kernel: Kernel = model.kept(
+    kernel: Kernels = model.kept(
         f"frame {number} {reference}",
-        lambda: prepare_frames(model.twin.ours, [frame], reference),
+        lambda: quick(model, prepare_frames(model.twin.ours, [frame], reference)),
     )
     J = kernel(own, np.zeros((*own.shape[:-1], model.twin.ours.nv)))[2]
     return np.asarray(J[..., 0, :, :][..., model.order])
 
 
 def forwardKinematics(
-    model: PreparedModel,
+    model: AnyModel,
     data: pin.Data | None,
     q: ArrayLike,
     v: ArrayLike | None = None,
     a: ArrayLike | None = None,
-) -> Array:
+) -> Array | None:
     """Return where the joints are, (njoints, 4, 4) or (N, njoints, 4, 4): ``data.oMi``.
 
-    For one state with v, and with a, ``data.v`` and ``data.a`` are filled, too, for
-    ``pinocchio.getFrameVelocity`` and others that read them.
+    For one state with data pinocchio itself fills them, with v and a ``data.v`` and ``data.a``
+    too, and returns nothing.
     """
-    x, R, jacobians, drift = _joints(model, q, v)
-    placed = _placed(x, R)
-    if data is None or placed.ndim > 3:
-        return placed
-    for number, matrix in enumerate(placed):
-        data.oMi[number] = pin.SE3(matrix)
-    for field, given in (("v", v), ("a", a)):
-        if given is None:
-            continue
-        about_origin = jacobians @ model.rates(given) + (drift if field == "a" else 0.0)
-        for number, twist in enumerate(about_origin):
-            getattr(data, field)[number] = data.oMi[number].actInv(pin.Motion(twist))
-    return placed
+    model = prepared(model)
+    if _fills(data, q):
+        more = [model.checked(x, name) for x, name in ((v, "v"), (a, "a")) if x is not None]
+        pin.forwardKinematics(model.twin.model, data, model.checked(q, "q"), *more)
+        return None
+    x, R = _joints(model, q)[:2]
+    return _placed(x, R)
 
 
-def framesForwardKinematics(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+def framesForwardKinematics(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array | None:
     """Return where the frames are, (nframes, 4, 4) or (N, nframes, 4, 4): ``data.oMf``.
 
-    ``data.oMi`` is filled, too.
+    For one state with data pinocchio itself fills them, and returns nothing.
     """
+    model = prepared(model)
+    if _fills(data, q):
+        pin.framesForwardKinematics(model.twin.model, data, model.checked(q, "q"))
+        return None
     frames = model.twin.model.frames
     carriers = [frame.parentJoint for frame in frames]
     own = np.array([frame.placement.homogeneous for frame in frames])
-    placed = np.asarray(forwardKinematics(model, data, q)[..., carriers, :, :] @ own)
-    if data is not None and placed.ndim == 3:
-        for number, matrix in enumerate(placed):
-            data.oMf[number] = pin.SE3(matrix)
-    return placed
+    placed = forwardKinematics(model, None, q)
+    assert placed is not None
+    return np.asarray(placed[..., carriers, :, :] @ own)
 
 
-def computeJointJacobians(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+def computeJointJacobians(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return each joint's own columns (6, nv) or (N, 6, nv), at the world's origin: ``data.J``.
 
-    ``data.oMi`` is filled, too, so that `getFrameJacobian` can go on.
+    For one state with data pinocchio itself fills them, so that `getFrameJacobian` can go on.
     """
-    x, R, jacobians, _ = _joints(model, q)
-    jacobians = jacobians[..., model.order]
-    found = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
+    model = prepared(model)
     pinned = model.twin.model
+    if _fills(data, q):
+        return np.asarray(pin.computeJointJacobians(pinned, data, model.checked(q, "q")))
+    jacobians = _joints(model, q)[2][..., model.order]
+    found = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
     for number in range(1, pinned.njoints):
         own = slice(pinned.idx_vs[number], pinned.idx_vs[number] + pinned.nvs[number])
         found[..., own] = jacobians[..., number, :, own]
-    if data is not None and found.ndim == 2:
-        data.J = found
-        for number, matrix in enumerate(_placed(x, R)):
-            data.oMi[number] = pin.SE3(matrix)
     return found
 
 
+def _fills(data: pin.Data | None, q: ArrayLike) -> bool:
+    """Return whether pinocchio's data are to be filled: those of one state."""
+    return data is not None and np.ndim(q) == 1
+
+
 def getFrameJacobian(
-    model: PreparedModel,
+    model: AnyModel,
     data: pin.Data,
     frame_id: int,
     reference_frame: Any = pin.ReferenceFrame.LOCAL,
 ) -> Array:
     """Return the Jacobian (6, nv) of a frame from what `computeJointJacobians` left in `data`."""
+    model = prepared(model)
     number = _number(model, frame_id)
     return np.asarray(pin.getFrameJacobian(model.twin.model, data, number, reference_frame))
 
 
 def centerOfMass(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike | None = None
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
 ) -> Array:
     """Return the centre of mass (3,) or (N, 3); for one state with v also ``data.vcom[0]``."""
+    model = prepared(model)
     found = _centroid(model, q)
     if data is not None and found.position.ndim == 1:
         data.com[0] = found.position
@@ -135,8 +147,9 @@ def centerOfMass(
     return found.position
 
 
-def jacobianCenterOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+def jacobianCenterOfMass(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the Jacobian (3, nv) or (N, 3, nv) of the centre of mass: ``data.Jcom``."""
+    model = prepared(model)
     found = _centroid(model, q)
     J = np.asarray(found.jacobian[..., model.order])
     if data is not None and J.ndim == 2:
@@ -145,12 +158,16 @@ def jacobianCenterOfMass(model: PreparedModel, data: pin.Data | None, q: ArrayLi
 
 
 def ccrba(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike | None = None
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
 ) -> Array:
     """Return the matrix (6, nv) or (N, 6, nv) of the momentum about the centre of mass.
 
     For one state ``data.Ag`` and ``data.com[0]`` are filled, with v also ``data.hg``.
     """
+    model = prepared(model)
     found = _centroid(model, q, v)
     A = np.asarray(found.momentum_matrix[..., model.order])
     if data is not None and A.ndim == 2:
@@ -165,9 +182,10 @@ computeCentroidalMap = ccrba  # noqa: N816 - pinocchio's name
 
 
 def computeCentroidalMomentum(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
+    model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
 ) -> Any:
     """Return the momentum about the centre of mass: a ``pinocchio.Force``, or (N, 6)."""
+    model = prepared(model)
     found = _centroid(model, q, v)
     h = found.momentum
     if h.ndim > 1:
@@ -177,33 +195,35 @@ def computeCentroidalMomentum(
     return pin.Force(h)
 
 
-def computeKineticEnergy(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
-) -> Any:
+def computeKineticEnergy(model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Any:
     """Return the kinetic energy, J: a number, or (N,)."""
+    model = prepared(model)
     return _energy(data, "kinetic_energy", _centroid(model, q, v).energy[..., 0])
 
 
-def computePotentialEnergy(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Any:
+def computePotentialEnergy(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Any:
     """Return the potential energy, J, zero at the world's origin: a number, or (N,)."""
+    model = prepared(model)
     return _energy(data, "potential_energy", _centroid(model, q).energy[..., 1])
 
 
 def computeMechanicalEnergy(
-    model: PreparedModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
+    model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike
 ) -> Any:
     """Return kinetic and potential energy together, J: a number, or (N,).
 
     For one state both are filled, too.
     """
+    model = prepared(model)
     energy = _centroid(model, q, v).energy
     _energy(data, "kinetic_energy", energy[..., 0])
     _energy(data, "potential_energy", energy[..., 1])
     return _energy(data, "mechanical_energy", energy.sum(axis=-1))
 
 
-def computeGeneralizedGravity(model: PreparedModel, data: pin.Data | None, q: ArrayLike) -> Array:
+def computeGeneralizedGravity(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the torques (nv,) or (N, nv) that hold the mechanism at rest."""
+    model = prepared(model)
     g = nle(model, None, q, np.zeros((*np.shape(q)[:-1], model.twin.model.nv)))
     if data is not None and g.ndim == 1:
         data.g = g
@@ -282,11 +302,12 @@ def _named(model: PreparedModel, joint: int, place: Frame) -> NamedFrame | None:
 
 
 def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
-    kernel: Kernel = model.kept(
-        "centroid", lambda: prepare_centroid(_with_weightless_base(model.twin.ours))
+    ours = model.twin.ours
+    kernel: Kernels = model.kept(
+        "centroid", lambda: quick(model, prepare_centroid(_with_weightless_base(ours)))
     )
     own = model.coordinates(q)
-    rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
+    rates = np.zeros((*own.shape[:-1], ours.nv)) if v is None else model.rates(v)
     return Centroid(*(np.asarray(part) for part in kernel(own, rates)))
 
 
