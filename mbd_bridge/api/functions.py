@@ -49,8 +49,7 @@ from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, check_axes
 
 if TYPE_CHECKING:
-    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
-    from mbd_bridge.applications.motors import Actuator, Actuators
+    from mbd_bridge.applications.typed import Actuator, Actuators, BearingsGiven
 
 CORE_SIDECARS = ("loops", "forces", "flex")
 """Words of the sidecars of every machine; applications have more."""

@@ -3,22 +3,22 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.applications.durability.spectrum import EXPONENTS
+from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.base.options import Option, option_group, part
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.options import ActingOptions, ConventionOptions, RequestOptions
-from mbd_bridge.loads.streaming import LoadHistory, stream_loads
+from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory, Observer, stream_loads
 from mbd_bridge.motion import Motion, Pieces
 from mbd_bridge.motion.external import ExternalForces, external_forces
 from mbd_bridge.motion.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from mbd_bridge.applications.bearings import BearingSet
-    from mbd_bridge.applications.bearings.bearing_set import BearingsGiven
+    from mbd_bridge.applications.typed import BearingsGiven
+    from mbd_bridge.simulation import Simulation
 
 Look = Callable[[Motion, JointLoads], None]
 """Sees each piece of a motion with its loads."""
@@ -61,7 +61,7 @@ class HistoryRequest:
     exponents: Sequence[float] = EXPONENTS
     plane: str | None = None
     motors: bool | None = None
-    bearings: "BearingSet | None" = None
+    bearings: "BearingsGiven | None" = None
     threads: int = 1
 
     @staticmethod
@@ -80,10 +80,8 @@ class HistoryRequest:
         asked["external_in"] = "link"
         asked["forces"] = mechanism.elements(options["forces"])
         request = LoadRequest.of(mechanism.model, joints, **asked)
-        bearings = known_bearings(mechanism, options["bearings"])
-        return HistoryRequest(
-            request, forces, options["exponents"], plane, options["motors"], bearings, threads
-        )
+        counted = options["exponents"], plane, options["motors"], options["bearings"]
+        return HistoryRequest(request, forces, *counted, threads)
 
     @property
     def inputs(self) -> LoadInputs:
@@ -108,12 +106,7 @@ class HistoryRequest:
         output : file for the loads themselves
         look : sees each piece
         """
-        solver, counters = mechanism.solver(self.request), dict[str, Any]()
-        if self.motors or (self.motors is None and mechanism.has_motors):
-            counters["motors"] = mechanism.motors_counter(self.inputs)
-        known = mechanism.stated_bearings if self.bearings is None else self.bearings
-        if known is not None and len(known):
-            counters["bearings"] = mechanism.bearings_counter(self.inputs, known.by_joint, known)
+        solver, observers = mechanism.solver(self.request), self.observers(mechanism)
 
         def answer(motion: Motion) -> JointLoads:
             loads = solver.along(motion, self.external, threads=self.threads)
@@ -121,15 +114,14 @@ class HistoryRequest:
                 look(motion, loads)
             return loads
 
-        return stream_loads(
-            answer, pieces, output=output, exponents=self.exponents, plane=self.plane, **counters
-        )
+        return stream_loads(answer, pieces, output=output, observers=observers)
 
-
-def known_bearings(mechanism: Mechanism, bearings: "BearingsGiven | None") -> "BearingSet | None":
-    """Return the bearings of a call, checked; None: those that the machine states."""
-    if bearings is None:
-        return None
-    from mbd_bridge.applications.bearings import BearingSet
-
-    return BearingSet.of(mechanism.model, bearings)
+    def observers(
+        self, mechanism: Mechanism, run: "Simulation | None" = None
+    ) -> dict[str, Observer]:
+        """Return what counts what is asked for along a motion, or along a simulation."""
+        each = {
+            name: one.load().of(mechanism, self, run)
+            for name, one in of_applications("observers").items()
+        }
+        return {name: observer for name, observer in each.items() if observer is not None}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from mbd_bridge.api.histories import HistoryOptions, HistoryRequest, known_bearings
+from mbd_bridge.api.histories import HistoryOptions, HistoryRequest
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.api.report_parts import (
     WHOLE,
@@ -19,7 +19,6 @@ from mbd_bridge.api.report_parts import (
     scene,
 )
 from mbd_bridge.api.simulated import mechanism_of, simulated_history
-from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, ModelError, StateError
 from mbd_bridge.base.options import Option, option_group, part, with_options
@@ -27,7 +26,7 @@ from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.options import ConventionOptions
-from mbd_bridge.loads.streaming import LoadCase, LoadCases
+from mbd_bridge.loads.streaming import EXPONENTS, LoadCase, LoadCases
 from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
 from mbd_bridge.motion.external import ExternalGiven, external_forces
 from mbd_bridge.motion.reading import ReadingOptions
@@ -125,14 +124,8 @@ def report(
             raise StateError(f"{name}: a simulation has its own motion; leave it out")
         mechanism = mechanism_of(what)
         request = LoadRequest.of(what.model, joints, **part(ConventionOptions, options))
-        asked = HistoryRequest(
-            request,
-            None,
-            options["exponents"],
-            None,
-            options["motors"],
-            known_bearings(mechanism, options["bearings"]),
-        )
+        counted = options["exponents"], None, options["motors"], options["bearings"]
+        asked = HistoryRequest(request, None, *counted)
         parts = [_simulated(what, mechanism, asked)]
     else:
         mechanism = what
@@ -175,9 +168,7 @@ def _simulated(run: Simulation, mechanism: Mechanism, asked: HistoryRequest) -> 
     request = asked.request
     place = request.convention
     loads = run.joint_loads(request.joints, on=place.on, at=place.at, in_=place.in_)
-    history = simulated_history(
-        run, mechanism, loads, asked.exponents, asked.motors, asked.bearings
-    )
+    history = simulated_history(run, mechanism, loads, asked)
     part = Reported(WHOLE, 1.0, f"a simulation of {run.time[-1]:g} s", history)
     part.worst.look(run, loads)
 

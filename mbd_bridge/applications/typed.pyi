@@ -2,11 +2,15 @@
 # there is no such module, and `mbd_bridge.base.extensions` adds what ``entry_points.txt`` says.
 
 from mbd_bridge.applications.bearings import of_mechanism as bearings_of
-from mbd_bridge.applications.bearings.bearing_set import BearingSet
-from mbd_bridge.applications.free_body.of_mechanism import free_body_of
+from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
+from mbd_bridge.applications.bearings.bearings import Bearings
+from mbd_bridge.applications.durability.load_spectra import LoadSpectra, load_spectra
+from mbd_bridge.applications.durability.observer import equivalent_band as band_of
+from mbd_bridge.applications.free_body import of_mechanism, of_simulation
 from mbd_bridge.applications.motors import of_mechanism as motors_of
-from mbd_bridge.applications.motors.actuator import Actuator
-from mbd_bridge.applications.motors.files import Actuators
+from mbd_bridge.applications.motors.actuator import Actuator as Actuator
+from mbd_bridge.applications.motors.files import Actuators as Actuators
+from mbd_bridge.applications.motors.motors import Motors
 
 class OfMechanism:
     @property
@@ -24,4 +28,19 @@ class OfMechanism:
     with_bearings = bearings_of.with_bearings
     bearings = bearings_of.bearings
     bearings_counter = bearings_of.bearings_counter
-    free_body = free_body_of
+    free_body = of_mechanism.free_body_of
+
+class OfJointLoads:
+    spectra = load_spectra
+
+class OfLoadHistory:
+    @property
+    def spectra(self) -> LoadSpectra: ...
+    @property
+    def motors(self) -> Motors | None: ...
+    @property
+    def bearings(self) -> Bearings | None: ...
+    equivalent_band = band_of
+
+class OfSimulation:
+    free_body = of_simulation.free_body_of

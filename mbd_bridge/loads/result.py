@@ -23,12 +23,14 @@ from mbd_bridge.model.spatial import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mbd_bridge.applications.durability import LoadSpectra
+    from mbd_bridge.applications.typed import OfJointLoads as Extended
     from mbd_bridge.loads.efforts import EffortDifferences
     from mbd_bridge.loads.request import LoadRequest
     from mbd_bridge.loads.uncertainty import LoadUncertainty
     from mbd_bridge.motion import Motion
     from mbd_bridge.motion.external.forces import ExternalUse
+else:
+    from mbd_bridge.base.extensions import Extended
 
 
 class OneJoint(NamedTuple):
@@ -63,7 +65,11 @@ class OneJoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointLoads(
-    Tabular, Named[OneJoint], rows="mbd_bridge.loads.rows", entries="joint in these loads"
+    Tabular,
+    Named[OneJoint],
+    Extended,
+    rows="mbd_bridge.loads.rows",
+    entries="joint in these loads",
 ):
     """Loads of some joints at one state or at N states.
 
@@ -187,19 +193,6 @@ class JointLoads(
         from mbd_bridge.loads.assumed import assumptions_of
 
         return assumptions_of(self)
-
-    def spectra(
-        self,
-        exponents: Sequence[float] = (3.0, 5.0, 10.0),
-        *,
-        time: ArrayLike | None = None,
-        plane: Plane | None = None,
-        directions: int = 36,
-    ) -> LoadSpectra:
-        """Return rainflow cycles and damage-equivalent loads; see `durability.load_spectra`."""
-        from mbd_bridge.applications.durability import load_spectra
-
-        return load_spectra(self, exponents, time=time, plane=plane, directions=directions)
 
     def save(
         self,

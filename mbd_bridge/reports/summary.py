@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mbd_bridge.applications.motors import Use
 from mbd_bridge.base.errors import count, some
 from mbd_bridge.base.readable import banded, instant, quantity
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
+from mbd_bridge.motion.limit_use import Use
 from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports.bearings import bearings_verdicts
 from mbd_bridge.reports.motors import motors_verdicts

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from math import nan
 
 from mbd_bridge.applications.durability import Spectrum
-from mbd_bridge.applications.motors import Use
 from mbd_bridge.base.assumptions import Assumptions
 from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.readable import Shown, banded, instant, number, quantity, shown_in
 from mbd_bridge.loads.efforts import EffortDifferences
 from mbd_bridge.loads.streaming import Extreme, LoadHistory, SignalStatistics
 from mbd_bridge.model import Model
+from mbd_bridge.motion.limit_use import Use
 from mbd_bridge.reports.page import Cell, details, paragraph, sentence, table
 
 

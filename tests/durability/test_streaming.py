@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.applications.durability.observer import SpectraObserver
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.files.tables import Column, TableWriter, open_table, read_table
-from mbd_bridge.loads.streaming import LoadHistoryCounter, load_history, stream_loads
+from mbd_bridge.loads.streaming import stream_loads
 from mbd_bridge.loads.streaming.envelope import EnvelopeCounter
 from mbd_bridge.motion import pieces
 from mbd_bridge.motion.motion import motion_from_table
 from mbd_bridge.motion.pieces import MotionPieces
 from mbd_bridge.motion.smoothing import Smoothing
+from tests.durability.histories import history_counter, load_history
 from tests.machines import four_bar
 
 ARM = mbd.load("urdf/kuka_iiwa.urdf")
@@ -117,7 +119,9 @@ def test_what_is_odd_is_told_once_with_its_largest_value(tmp_path):
 
 def stream(path, output=None, mechanism=ARM, answer=None, **options):
     split = MotionPieces(open_table(path), mechanism.model)
-    return stream_loads(answer or loads_along(mechanism, JOINTS), split, output=output, **options)
+    counted = {"spectra": SpectraObserver()}
+    answer = answer or loads_along(mechanism, JOINTS)
+    return stream_loads(answer, split, output=output, observers=counted, **options)
 
 
 @pytest.fixture
@@ -290,7 +294,7 @@ def test_one_state_at_rest_has_a_history(tmp_path):
     with pytest.raises(StateError, match="has no duration"):
         history.spectra[f"{JOINTS[0]}.fz"].damage_equivalent(3.0)
     with pytest.raises(StateError, match="no loads were counted"):
-        LoadHistoryCounter().history()
+        history_counter().history()
 
 
 def test_memory_does_not_grow_with_the_motion(tmp_path):
@@ -300,9 +304,9 @@ def test_memory_does_not_grow_with_the_motion(tmp_path):
         stream(path, tmp_path / "warm.parquet") if times == 1 else None
         tracemalloc.start()
         split = MotionPieces(open_table(path), ARM.model, rows=4000)
-        counter = LoadHistoryCounter()
+        counter = history_counter()
         for motion in split:
-            counter.add(ARM.joint_loads(motion, joints=JOINTS))
+            counter.add(motion, ARM.joint_loads(motion, joints=JOINTS))
         counter.history()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()

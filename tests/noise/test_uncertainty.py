@@ -10,8 +10,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.loads.export import load_rows
 from mbd_bridge.loads.peaks import LoadPeaks
-from mbd_bridge.loads.streaming import load_history
 from mbd_bridge.motion.smoothing import BAND, OFF
+from tests.durability.histories import load_history
 from tests.noise import study
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 

@@ -8,12 +8,12 @@ from mbd_bridge.applications.durability.load_spectra import (
     load_spectra,
 )
 from mbd_bridge.applications.durability.spectrum import (
-    EXPONENTS,
     Exceedance,
     Spectrum,
     SpectrumCounter,
     spectrum,
 )
+from mbd_bridge.loads.streaming.observer import EXPONENTS
 
 __all__ = [
     "EXPONENTS",

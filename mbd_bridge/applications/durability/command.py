@@ -120,6 +120,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
+    from mbd_bridge.applications.durability.observer import SpectraObserver
     from mbd_bridge.loads.streaming import stream_loads
 
     joints = None if options.joints == ["all"] else options.joints
@@ -137,8 +138,7 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
             answer,
             pieces,
             output=options.loads,
-            exponents=options.exponents,
-            plane=options.plane,
+            observers={"spectra": SpectraObserver(options.exponents, plane=options.plane)},
         )
 
 

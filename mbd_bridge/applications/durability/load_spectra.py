@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.applications.durability.spectrum import (
-    EXPONENTS,
     Spectrum,
     SpectrumCounter,
     checked_exponents,
@@ -30,6 +29,7 @@ from mbd_bridge.loads.convention import PLANES
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, times_of
+from mbd_bridge.loads.streaming.observer import EXPONENTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

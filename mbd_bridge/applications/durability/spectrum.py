@@ -23,9 +23,7 @@ from mbd_bridge.applications.durability.cycles import CycleCounter, Cycles
 from mbd_bridge.applications.durability.turning_points import Floats, signal
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
-
-EXPONENTS = (3.0, 5.0, 10.0)
-"""Woehler exponents unless others are asked for: welded steel, machined steel, composites."""
+from mbd_bridge.loads.streaming.observer import EXPONENTS
 
 
 class Exceedance(NamedTuple):

@@ -16,7 +16,8 @@ from mbd_bridge.applications.motors.from_file import FromFile
 from mbd_bridge.applications.motors.motor_curve import MotorCurve, TorqueCurve
 from mbd_bridge.applications.motors.motor_side import MotorStates, motor_side
 from mbd_bridge.applications.motors.motors import Motors, MotorsCounter
-from mbd_bridge.applications.motors.verdict import Use, Verdict
+from mbd_bridge.applications.motors.verdict import Verdict
+from mbd_bridge.motion.limit_use import Use
 
 __all__ = [
     "Actuator",

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from mbd_bridge.applications.motors.actuator import Actuator
 from mbd_bridge.applications.motors.motor_curve import TorqueCurve, used
 from mbd_bridge.applications.motors.motor_side import MotorStates
-from mbd_bridge.applications.motors.verdict import Use, Verdict, verdict
+from mbd_bridge.applications.motors.verdict import Verdict, verdict
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots.decimate import envelope
+from mbd_bridge.motion.limit_use import Use
 from mbd_bridge.motion.peak import Peak, Peaks
 from mbd_bridge.motion.smoothing import BAND
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from mbd_bridge.applications.durability import Spectrum
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.base.assumptions import TOPICS, Assumption, Assumptions, Number
 from mbd_bridge.base.errors import StateError, real_number, unknown_name
@@ -133,7 +132,7 @@ class LoadCases(
     @property
     def duration(self) -> float:
         """All repetitions of all cases together, s."""
-        return sum(case.weight * case.history.spectra.duration for case in self.cases)
+        return sum(case.weight * (x.end - x.begin) for case in self.cases for x in [case.history])
 
     def largest(self, signal: str) -> CaseExtreme:
         """Return the largest value of a signal over all cases."""
@@ -175,9 +174,9 @@ class LoadCases(
 
     def largest_range(self, signal: str) -> float:
         """Return the largest range of a cycle of a signal, over all cases."""
-        return max(self._spectrum(case, signal).largest for case in self.cases)
+        return float(max(self._spectrum(case, signal).largest for case in self.cases))
 
-    def _spectrum(self, case: LoadCase, signal: str) -> Spectrum:
+    def _spectrum(self, case: LoadCase, signal: str) -> Any:
         spectra = case.history.spectra
         names = [one.name for one in spectra.signals]
         if signal not in names:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.applications.durability.bins import Axis
+from mbd_bridge.loads.streaming.bins import Axis
 from mbd_bridge.motion.smoothing import BAND
 
 Floats = NDArray[np.float64]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.applications.durability.load_spectra import LoadSpectra, LoadSpectraCounter
-from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.assumptions import Assumption, Assumptions
 from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.named import Named
@@ -22,20 +20,23 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, Signals, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
+from mbd_bridge.loads.streaming.observer import Observer
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
-from mbd_bridge.motion.smoothing import BAND
+from mbd_bridge.motion import Motion
 
 if TYPE_CHECKING:
-    from mbd_bridge.applications.bearings import Bearings
-    from mbd_bridge.applications.motors.motors import Motors
+    from mbd_bridge.applications.typed import OfLoadHistory as Extended
     from mbd_bridge.motion.external.forces import ExternalUse
+else:
+    from mbd_bridge.base.extensions import Extended
 
 
 @dataclass(frozen=True, eq=False)
 class LoadHistory(
     Tabular,
     Named[SignalStatistics],
+    Extended,
     rows="mbd_bridge.loads.streaming.rows",
     entries="signal in this history",
 ):
@@ -47,20 +48,19 @@ class LoadHistory(
     convention : on whom, at which point, in which axes
     rows : states; from the time `begin` to `end`, s
     statistics : of every signal: components, lengths of force and moment, actuators
-    spectra : rainflow cycles and damage-equivalent loads of the same signals
     envelopes : largest and smallest force at every speed, of each actuator whose speed is known
     traces : the signals along time, as pictures need them
+    round_off : the sizes up to which numbers are rounding errors, over all joints and times
     assumptions : everything that the loads assume, topic by topic
     notes : what was derived, held still or looks odd
     file : where the loads themselves were written, or None
-    motors : what motors have to do, where that was computed, or None
-    bearings : what bearings carry, and their lives, likewise
+    results : of observers by their names, such as `spectra`, `motors` and `bearings`
     effort_differences : measured efforts minus computed actuation, or None: none were measured
 
     Raises
     ------
     StateError
-        What motors or bearings assume is not among the assumptions.
+        What a result assumes is not among the assumptions.
     """
 
     mechanism: str
@@ -70,28 +70,21 @@ class LoadHistory(
     begin: float
     end: float
     statistics: tuple[SignalStatistics, ...]
-    spectra: LoadSpectra
     envelopes: tuple[Envelope, ...]
     traces: Traces
+    round_off: RoundOff
     assumptions: Assumptions
     notes: tuple[str, ...] = ()
     file: str | None = None
-    motors: Motors | None = None
-    bearings: Bearings | None = None
+    results: Mapping[str, Any] = field(default_factory=dict)
     effort_differences: EffortDifferences | None = None
 
     def __post_init__(self) -> None:
-        for what in (self.motors, self.bearings):
-            missing = [
-                x for x in (what.assumed if what else ()) if x not in self.assumptions.entries
-            ]
+        for one in self.results.values():
+            known = self.assumptions.entries
+            missing = [x for x in getattr(one, "assumed", ()) if x not in known]
             if missing:
                 raise StateError(f"assumptions: nothing is said of {missing[0]}")
-
-    @property
-    def round_off(self) -> RoundOff:
-        """The sizes up to which numbers are rounding errors, over all joints and times."""
-        return self.spectra.round_off
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,26 +93,6 @@ class LoadHistory(
 
     def _entry(self, name: str) -> SignalStatistics:
         return self.statistics[self.names.index(name)]
-
-    def equivalent_band(self, name: str, m: float, *, frequency: float = 1.0) -> float | None:
-        """Return half the width of the 95 % band of a signal's damage-equivalent range.
-
-        The ends of a cycle are off independently, by the signal's `deviation` σ each, so that
-        var(R_eq) = 2 σ² (R_eq^(1-m) / N_ref)² Σ n R^(2m-2). None: nothing is known of it.
-
-        Parameters
-        ----------
-        name, m, frequency : see `Spectrum.damage_equivalent`
-        """
-        known, one = self[name].deviation, self.spectra[name]
-        if known is None:
-            return None
-        equivalent = one.damage_equivalent(m, frequency=frequency)
-        if equivalent == 0.0:
-            return BAND * math.sqrt(2.0) * known
-        middle = 0.5 * (one.ranges[1:] + one.ranges[:-1]) / equivalent
-        total = math.sqrt(float(np.sum(one.counts * middle ** (2.0 * m - 2.0))))
-        return BAND * math.sqrt(2.0) * known * total / (frequency * self.spectra.duration)
 
     def __repr__(self) -> str:
         return (
@@ -136,18 +109,24 @@ def total_use(known: ExternalUse | None, loads: JointLoads) -> ExternalUse | Non
 
 
 class LoadHistoryCounter:
-    """A `LoadHistory` of loads that come in pieces; see `LoadSpectraCounter` for the options."""
+    """A `LoadHistory` of loads that come in pieces.
 
-    def __init__(self, exponents: Sequence[float] = EXPONENTS, *, plane: str | None = None) -> None:
-        self._spectra = LoadSpectraCounter(exponents, plane=plane)
+    Parameters
+    ----------
+    observers : of the motion and the loads, by the names of their results
+    """
+
+    def __init__(self, observers: Mapping[str, Observer] = MappingProxyType({})) -> None:
+        self._observers = observers
+        self._round_off: RoundOff | None = None
         self._signals: Signals | None = None
         self._sure: Flags = np.zeros(0, dtype=bool)
         self._envelopes: list[EnvelopeCounter] = []
         self._efforts = EffortCounter()
         self._use: ExternalUse | None = None
 
-    def add(self, loads: JointLoads) -> None:
-        """Take in loads along the next piece of a motion; they know their times."""
+    def add(self, motion: Motion, loads: JointLoads) -> None:
+        """Take in the next piece of a motion, and the loads along it; they know their times."""
         time = times_of(loads)
         if self._signals is None:
             self._signals = Signals(loads)
@@ -158,7 +137,9 @@ class LoadHistoryCounter:
             self._first, self._begin = loads, float(time[0])
         self._end = float(time[-1])
         self._sure &= self._signals.determined(loads)
-        self._spectra.add(loads)
+        self._round_off = loads.round_off.joined(self._round_off)
+        for observer in self._observers.values():
+            observer.add(motion, loads)
         self._efforts.add(loads)
         self._use = total_use(self._use, loads)
         columns = self._signals.columns(loads)
@@ -186,6 +167,7 @@ class LoadHistoryCounter:
             raise StateError("no loads were counted: add() was not called, or had no rows")
         first, entries = self._first, self._signals.entries
         assert first.model is not None
+        assert self._round_off is not None
         actuations = [x for x in entries if x.quantity.split(".")[0] == "actuation"]
         envelopes = [
             counter.envelope(name, signal.unit)
@@ -193,9 +175,12 @@ class LoadHistoryCounter:
                 self._envelopes, first.actuation_names, actuations, strict=True
             )
         ]
-        spectra, efforts = self._spectra.spectra(), self._efforts.differences()
+        efforts = self._efforts.differences()
         acted = self._use.assumed if self._use else ()
         assumed = (*assumed, *(efforts.assumed if efforts else ()), *acted)
+        known = assumptions_of(first, self._undetermined(), assumed, self._round_off)
+        for observer in self._observers.values():
+            known = observer.assume(known)
         return LoadHistory(
             first.model.name,
             first.joints,
@@ -204,12 +189,13 @@ class LoadHistoryCounter:
             self._begin,
             self._end,
             self._statistics.statistics(self._sure.tolist()),
-            spectra,
             tuple(envelopes) if first.speed is not None else (),
             self._traces.traces(),
-            assumptions_of(first, self._undetermined(), assumed, spectra.round_off),
+            self._round_off,
+            known,
             tuple(notes),
             file,
+            {name: observer.result() for name, observer in self._observers.items()},
             effort_differences=efforts,
         )
 
@@ -218,12 +204,3 @@ class LoadHistoryCounter:
         assert self._signals is not None
         pairs = zip(self._signals.entries, self._sure.tolist(), strict=True)
         return [signal.name for signal, sure in pairs if not (sure or signal.resultant)]
-
-
-def load_history(
-    loads: JointLoads, exponents: Sequence[float] = EXPONENTS, notes: Sequence[str] = ()
-) -> LoadHistory:
-    """Return what is kept of loads along a motion that is there as a whole."""
-    counter = LoadHistoryCounter(exponents)
-    counter.add(loads)
-    return counter.history(notes)

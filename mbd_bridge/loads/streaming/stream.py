@@ -6,24 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, TextIO
+from types import MappingProxyType
+from typing import TextIO
 
 import numpy as np
 
-from mbd_bridge.applications.durability.spectrum import EXPONENTS
 from mbd_bridge.base.errors import some
 from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.loads.export import load_attributes, load_columns, load_rows
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.signals import Flags
 from mbd_bridge.loads.streaming.load_history import LoadHistory, LoadHistoryCounter
+from mbd_bridge.loads.streaming.observer import Observer
 from mbd_bridge.motion.motion import Motion
 from mbd_bridge.motion.pieces import Pieces
 from mbd_bridge.motion.table import COMPONENTS, TIME, attributes
-
-if TYPE_CHECKING:
-    from mbd_bridge.applications.bearings import BearingsCounter
-    from mbd_bridge.applications.motors.motors import MotorsCounter
 
 Answer = Callable[[Motion], JointLoads]
 """What gives the loads along a piece of a motion."""
@@ -35,10 +32,7 @@ def stream_loads(
     *,
     output: str | PathLike[str] | TextIO | None = None,
     digits: int | None = None,
-    exponents: Sequence[float] = EXPONENTS,
-    plane: str | None = None,
-    motors: MotorsCounter | None = None,
-    bearings: BearingsCounter | None = None,
+    observers: Mapping[str, Observer] = MappingProxyType({}),
 ) -> LoadHistory:
     """Return what is kept of the loads along a motion in pieces; write the loads if asked to.
 
@@ -50,10 +44,9 @@ def stream_loads(
     pieces : of the motion: `MotionPieces` of a file, `MotionParts` of a motion
     output : .parquet, .csv, .npz or .h5 file for the loads themselves
     digits : significant digits in a text; None for all
-    exponents, plane : see `LoadSpectraCounter`
-    motors, bearings : what counts the duties of motors and bearings too
+    observers : by the names of their results in the history
     """
-    counter = LoadHistoryCounter(exponents, plane=plane)
+    counter = LoadHistoryCounter(observers)
     named: Flags | None = None
     bands = False
     with ExitStack() as stack:
@@ -65,21 +58,9 @@ def stream_loads(
                 named, bands = loads.determined, loads.uncertainty is not None
             if writer is not None:
                 writer.append(np.column_stack([motion.time, load_rows(loads, bands)]))
-            counter.add(loads)
-            if motors is not None:
-                motors.add(motion)
-            if bearings is not None:
-                bearings.add(motion)
+            counter.add(motion, loads)
     name = fspath(output) if isinstance(output, str | PathLike) else None
     history = counter.history(pieces.notes, name, pieces.assumed)
-    if bearings is not None:
-        carried = bearings.bearings()
-        said = history.assumptions.stating(*carried.assumed)
-        history = replace(history, bearings=carried, assumptions=said)
-    if motors is not None:
-        duties = motors.motors()
-        said = history.assumptions.adding(*duties.assumed)
-        history = replace(history, motors=duties, assumptions=said)
     if named is None:
         return history
     sure = [[history[f"{j}.{c}"].determined for c in COMPONENTS] for j in history.joints]

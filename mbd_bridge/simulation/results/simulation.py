@@ -8,9 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from mbd_bridge.applications.free_body import FreeBody, free_body, joints_of
 from mbd_bridge.base.arguments import an_instance, name_list, place_among
 from mbd_bridge.base.assumptions import NONE, Assumption
 from mbd_bridge.base.errors import ModelError, StateError, real_number, some
@@ -39,6 +37,10 @@ from mbd_bridge.solve.loop_values import LoopChecker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from mbd_bridge.applications.typed import OfSimulation as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
 
 
 def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
@@ -103,7 +105,7 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows"):
+class Simulation(Recorded, AlongTime, Extended, rows="mbd_bridge.simulation.results.rows"):
     """States of a mechanism along time.
 
     Attributes
@@ -373,19 +375,10 @@ class Simulation(Recorded, AlongTime, rows="mbd_bridge.simulation.results.rows")
         beside = None if loads is None else beside_motion(loads)
         save_motion(path, self.model, parts, beside=beside, digits=digits, notes=said, gaps=gaps)
 
-    def free_body(self, link: str, at: str | ArrayLike = "peak") -> FreeBody:
-        """Return all that acts on a link at chosen records; see `FreeBody.at`.
-
-        Parameters
-        ----------
-        link : its name
-        at : "peak", a component such as "elbow.fx", or times, s
-        """
-        loads = self.joint_loads(joints_of(self.model, link))
-        states = self.q, self.v, self.a
+    def wrench_on(self, link: str) -> Array | None:
+        """Return all wrenches on a link (K, 6) N and N m at its origin, in its axes; None: none."""
         parts = self.system.wrenches_on(link)
-        own = self._acting[1][:, parts].sum(axis=1) if parts else None
-        return free_body(self.model, link, *states, loads, external=own).at(at)
+        return self._acting[1][:, parts].sum(axis=1) if parts else None
 
     def plot(
         self,
