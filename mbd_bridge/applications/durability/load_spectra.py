@@ -25,7 +25,7 @@ from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError, one_of, unknown_name, warn, whole_number
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.tabular import Tabular
-from mbd_bridge.loads.convention import PLANES
+from mbd_bridge.loads.convention import PLANES, Plane
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, times_of
@@ -248,7 +248,7 @@ def load_spectra(
     exponents: Sequence[float] = EXPONENTS,
     *,
     time: ArrayLike | None = None,
-    plane: str | None = None,
+    plane: Plane | None = None,
     directions: int = 36,
 ) -> LoadSpectra:
     """Return the spectra of loads along a motion; see `LoadSpectraCounter`.
