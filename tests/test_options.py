@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.options import options_of
-from mbd_bridge.motion.reading import Reading, ReadingOptions
+from mbd_bridge.cli.parser import make_parser
+from mbd_bridge.loads.options import ActuationOptions, ConventionOptions
+from mbd_bridge.motion.options import ReadingOptions
+from mbd_bridge.motion.reading import Reading
 from mbd_bridge.simulation.options import (
     BatchOptions,
     RightHandSideOptions,
@@ -97,3 +101,17 @@ def test_an_option_of_a_run_has_one_default_in_all_calls_that_take_it(option: st
     defaults = [parameters[option].default for parameters in shown if option in parameters]
     assert len(defaults) > 2
     assert len(set(map(repr, defaults))) == 1
+
+
+def test_the_command_line_takes_names_choices_and_help_from_the_groups() -> None:
+    parser = make_parser(["loads"])
+    loads = next(a for a in parser._actions if a.dest == "command").choices["loads"]
+    actions = {action.dest: action for action in loads._actions}
+    assert actions["smooth"].choices == ("auto", "spline", "savgol", "lowpass", "off")
+    assert actions["clock"].choices == ("header", "bag") and actions["cutoff"].type is float
+    assert actions["in_"].option_strings == ["--in"] and actions["in_"].default == "child"
+    assert actions["rest"].default is False and actions["ignore"].metavar == "COLUMN"
+    for group in (ReadingOptions, ConventionOptions, ActuationOptions):
+        for name, option in options_of(group).items():
+            text = re.sub(r'["`]', "", option.shell or option.help)
+            assert actions["frame" if name == "frames" else name].help[:40] == text[:40]

@@ -39,7 +39,7 @@ from mbd_bridge.motion.external import (
 from mbd_bridge.motion.external.columns import How
 from mbd_bridge.motion.external.force import Direction, Outside
 from mbd_bridge.motion.external.naming import ForceNaming
-from mbd_bridge.motion.reading import ReadingOptions
+from mbd_bridge.motion.options import ReadingOptions
 from mbd_bridge.solve.assembly_batch import (
     Assemblies,
     InitialGuesses,

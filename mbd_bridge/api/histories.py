@@ -14,7 +14,7 @@ from mbd_bridge.loads.options import ActingOptions, ConventionOptions, RequestOp
 from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory, Observer, stream_loads
 from mbd_bridge.motion import Motion, Pieces
 from mbd_bridge.motion.external import ExternalForces, external_forces
-from mbd_bridge.motion.reading import ReadingOptions
+from mbd_bridge.motion.options import ReadingOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import BearingsGiven

@@ -15,7 +15,8 @@ from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import FrameKinematics, Reference
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.loads import LoadRequest
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.convention import Point
+from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.loads.poses.static import static_loads
 from mbd_bridge.loads.poses.workspace import CLEARANCE, Ranges, Workspace
 from mbd_bridge.loads.poses.worst import WorstPoses, worst_poses

@@ -29,7 +29,7 @@ from mbd_bridge.loads.options import ConventionOptions
 from mbd_bridge.loads.streaming import EXPONENTS, LoadCase, LoadCases
 from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
 from mbd_bridge.motion.external import ExternalGiven, external_forces
-from mbd_bridge.motion.reading import ReadingOptions
+from mbd_bridge.motion.options import ReadingOptions
 from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve.wrenches import Axes

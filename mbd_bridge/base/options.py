@@ -60,12 +60,14 @@ class Option:
     default : its value where none is given
     metavar : what stands for a value on the command line, such as its unit
     shell : its help there, where a value is written in another way than in Python; "": `help`
+    choices : words of which it takes one, where its type takes other things as well
     help : what it does, from the docstring of its group
     """
 
     default: Any
     metavar: str | None = None
     shell: str = ""
+    choices: tuple[str, ...] = ()
     help: str = ""
 
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
+from mbd_bridge.loads.options import ConventionOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.base.assumptions import Assumptions
@@ -76,28 +78,7 @@ def add_joints(parser: argparse.ArgumentParser) -> None:
 
 def add_convention(parser: argparse.ArgumentParser) -> None:
     """Declare on whom, at which point and in whose axes loads are given."""
-    parser.add_argument(
-        "--on",
-        choices=("child", "parent"),
-        default="child",
-        help="load of the parent on the child (default, as pinocchio's data.f), or the opposite",
-    )
-    parser.add_argument(
-        "--at",
-        type=_point,
-        default="joint",
-        metavar="joint|parent|x,y,z",
-        help="moment about the joint's origin on the child (default), on the parent (which a "
-        "sliding child leaves behind), or about a point of the child link, m; "
-        "a negative x needs the sign =: --at=-0.1,0,0",
-    )
-    parser.add_argument(
-        "--in",
-        dest="in_",
-        choices=("child", "parent", "world"),
-        default="child",
-        help="axes of the child link (default), of the parent link or of the world",
-    )
+    add_options(parser, ConventionOptions, at={"type": _point})
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import shared
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.loads.options import ActuationOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.load_inputs import LoadInputs
@@ -17,13 +18,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what only loops need."""
-    shared.add_actuated(parser)
-    parser.add_argument(
-        "--minimum-norm",
-        action="store_true",
-        help="allow more actuators than the motion determines: the loads are then the smallest for "
-        "the loop joints, and what is not determined is called so",
-    )
+    add_options(parser, ActuationOptions)
 
 
 def load_robot(options: argparse.Namespace) -> Mechanism:

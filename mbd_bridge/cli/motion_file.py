@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import shared
+from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import NamesAction
+from mbd_bridge.motion.options import ReadingOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.model import Model
@@ -29,83 +31,20 @@ or 'tool.roll', '.pitch', '.yaw'. The rest follows from the loops, from the conf
 --near.
 """
 
+WORDS = {"nargs": "+", "action": NamesAction, "default": None}
+PAIRS = {"nargs": "+", "action": "extend", "default": []}
+
 
 def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None:
     """Declare how a motion is read; without `near` where the command has one already."""
-    parser.add_argument(
-        "--rest",
-        action="store_true",
-        help="hold joints missing from MOTION in their neutral position, at rest",
-    )
-    parser.add_argument(
-        "--ignore",
-        nargs="+",
-        action=NamesAction,
-        metavar="COLUMN",
-        help="columns of MOTION that are no part of the motion; * and ? stand for any characters",
-    )
-    parser.add_argument(
-        "--smooth",
-        choices=("auto", "spline", "savgol", "lowpass", "off"),
-        default="auto",
-        help="how noise is kept out of velocities and accelerations: by smoothing splines where "
-        "data are noisy (auto, default) or everywhere, by Savitzky-Golay or low-pass filters, or "
-        "not at all",
-    )
-    parser.add_argument(
-        "--cutoff",
-        type=float,
-        metavar="Hz",
-        help="at which the smoothing halves a sine; default: what noise and motion ask for",
-    )
-    parser.add_argument(
-        "--rename",
-        nargs="+",
-        action=NamesAction,
-        metavar="THERE=HERE",
-        help="names of columns (of a bag: of joints) and of coordinates here; a * stands for any "
-        "characters ('/arm/*/pos=*'); THERE= leaves one out",
-    )
-    parser.add_argument(
-        "--unit",
-        nargs="+",
-        action=NamesAction,
-        metavar="UNIT",
-        help="of columns that do not say theirs: deg of angles and their rates, mm of lengths",
-    )
-    parser.add_argument(
-        "--gaps",
-        choices=("refuse", "drop"),
-        default="refuse",
-        help="rows in which a cell holds no number, or with the time stamp of the row before, are "
-        "refused (default) or left out",
-    )
-    parser.add_argument(
-        "--unwrap",
-        nargs="+",
-        action=NamesAction,
-        metavar="JOINT",
-        help="joints whose angles are counted on where they jump by more than half a turn; all or "
-        "none; default: continuous joints, as far as their angles are within one turn",
-    )
+    names = ("rest", "ignore", "smooth", "cutoff", "rename", "unit", "gaps", "unwrap")
+    add_options(parser, ReadingOptions, names, rename=WORDS)
     part = parser.add_argument_group("of a part of a motion")
     if near:
         add_near(part)
     add_frame(part)
-    part.add_argument(
-        "--given",
-        nargs="+",
-        action=NamesAction,
-        metavar="NAME",
-        help="joints and frames whose columns determine the motion; the others are compared",
-    )
-    bag = parser.add_argument_group("of a ROS bag")
-    bag.add_argument("--topic", metavar="TOPIC", help="with joint states, if it has several")
-    bag.add_argument(
-        "--clock",
-        choices=("header", "bag"),
-        help="times are the stamps in the messages (default), or when messages were recorded",
-    )
+    add_options(part, ReadingOptions, ("given",))
+    add_options(parser.add_argument_group("of a ROS bag"), ReadingOptions, ("topic", "clock"))
 
 
 def add_pose(parser: argparse.ArgumentParser) -> None:
@@ -159,26 +98,13 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
 
 def add_near(parser: argparse._ActionsContainer) -> None:
     """Declare the configuration near which a motion is looked for."""
-    parser.add_argument(
-        "--near",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=VALUE",
-        help="coordinates of a configuration: the motion starts at the one nearest to it",
-    )
+    add_options(parser, ReadingOptions, ("near",), near=PAIRS)
 
 
 def add_frame(parser: argparse._ActionsContainer) -> None:
     """Declare frames of the caller's."""
-    parser.add_argument(
-        "--frame",
-        action="append",
-        default=[],
-        metavar="NAME=LINK[,x,y,z[,r,p,y]]",
-        help="a frame whose pose is in the table: in a link, at a place (m), turned (rad); "
-        "repeatable",
-    )
+    words = {"flag": "--frame", "dest": "frame", "action": "append", "default": []}
+    add_options(parser, ReadingOptions, ("frames",), frames=words)
 
 
 def read(options: argparse.Namespace, model: Model) -> Motion:
@@ -245,21 +171,16 @@ def reading(options: argparse.Namespace, model: Model) -> Reading:
     from mbd_bridge.cli.external import sensors_of
     from mbd_bridge.motion import Reading
 
-    return Reading.of(
-        rest=options.rest,
+    columns = (f"{prefix}*" for prefix in sensors_of(options).values())
+    chosen = values(
+        options,
+        ReadingOptions,
         rename=renamed(options.rename, "--rename"),
-        unit=options.unit or (),
-        ignore=[*(options.ignore or ()), *(f"{one}*" for one in sensors_of(options).values())],
-        gaps=options.gaps,
-        unwrap=options.unwrap,
+        ignore=[*(options.ignore or ()), *columns],
         near=near(options, model),
         frames=frames(options.frame),
-        given=options.given,
-        smooth=options.smooth,
-        cutoff=options.cutoff,
-        topic=options.topic,
-        clock=options.clock,
     )
+    return Reading.of(**chosen)
 
 
 def near(options: argparse.Namespace, model: Model) -> dict[str, float] | None:

@@ -7,7 +7,10 @@ from typing import Any
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import case_words, external, loop_loads, motion_file, shared
+from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
+from mbd_bridge.reports.title import TitleOptions
+from mbd_bridge.view.options import ExaggerateOptions
 
 SUMMARY = "a page with picture, loads, actuators, bearings, spectra and cross-check"
 DESCRIPTION = """\
@@ -43,18 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     motion_file.add_arguments(parser)
     external.add_arguments(parser)
     title = parser.add_argument_group("of the title block")
-    for name in ("project", "author", "revision"):
-        title.add_argument(f"--{name}", default="", metavar="TEXT")
-    title.add_argument(
-        "--date", metavar="YYYY-MM-DD", help="default: now; with a date the page is reproducible"
-    )
-    parser.add_argument(
-        "--exaggerate",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="factor on deflections of links that bend, as drawn (1)",
-    )
+    add_options(title, TitleOptions)
+    add_options(parser, ExaggerateOptions)
     parser.add_argument("--no-view", action="store_true", help="leave the 3-D view out")
     parser.add_argument("--no-picture", action="store_true", help="leave the machine's picture out")
     parser.add_argument("--no-check", action="store_true", help="do not ask other engines")
@@ -87,12 +80,9 @@ def run(options: argparse.Namespace) -> int:
         picture=not options.no_picture,
         check=not options.no_check,
         threads=options.threads,
-        project=options.project,
-        author=options.author,
-        revision=options.revision,
-        date=options.date,
         view=not options.no_view,
         exaggerate=options.exaggerate,
+        **values(options, TitleOptions),
     )
     screen.say_all(dict.fromkeys(note for case in found.cases for note in case.history.notes))
     rows = sum(case.history.rows for case in found.cases)

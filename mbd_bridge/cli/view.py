@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
+from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import NamesAction, OutputFile, add_robot
+from mbd_bridge.view.options import OverlayOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -111,24 +113,12 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
         help="degrees: where it is seen from; yaw 0 looks along y, pitch 90 down (chosen); "
         "a negative yaw needs the sign =: --camera=-30,20",
     )
-    parser.add_argument("--centre", action="store_true", help="show the centre of mass")
-    parser.add_argument("--pins", action="store_true", help="show the joints")
-    parser.add_argument(
-        "--frames",
-        nargs="+",
-        action=NamesAction,
-        default=[],
-        metavar="LINK",
-        help="show links' axes",
+    add_options(
+        parser,
+        OverlayOptions,
+        ("centre", "joints", "frames", "exaggerate", "ground"),
+        joints={"flag": "--pins", "dest": "pins", "action": "store_true"},
     )
-    parser.add_argument(
-        "--exaggerate",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="factor on deflections of links that bend (1)",
-    )
-    parser.add_argument("--no-ground", action="store_true", help="no tiles below the machine")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -160,11 +150,11 @@ def run(options: argparse.Namespace) -> int:
         "actuated": options.actuated,
         "speed": options.speed,
         "view": options.camera,
-        "ground": not options.no_ground,
+        "ground": options.ground,
         "exaggerate": options.exaggerate,
         "joints": True if options.pins else None,
         "centre": options.centre,
-        "frames": options.frames,
+        "frames": options.frames or (),
         **more,
     }
     common = dict(page)

@@ -20,12 +20,10 @@ from mbd_bridge.equations.cuts import contact_point
 from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import MechanismState
+from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import Cut, JointMotion, Model, ModelJoint
 from mbd_bridge.model.spatial import Array, cross
 
-On = Literal["child", "parent"]
-At = Literal["joint", "parent"]
-In = Literal["child", "parent", "world"]
 Point: TypeAlias = Sequence[float] | NDArray[Any]
 """(x, y, z) m, in the child link's frame."""
 

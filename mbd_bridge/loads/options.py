@@ -1,13 +1,19 @@
 """How loads are given, what acts, who moves the machine: options of all calls that give loads."""
 
 from collections.abc import Iterable
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from mbd_bridge.base.options import Option, option_group
-from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.loads.convention import At, In, On, Point
-from mbd_bridge.motion.external import ExternalGiven
-from mbd_bridge.solve.wrenches import Axes
+
+if TYPE_CHECKING:
+    from mbd_bridge.forces.base import ForceElement
+    from mbd_bridge.loads.convention import Point
+    from mbd_bridge.motion.external import ExternalGiven
+    from mbd_bridge.solve.wrenches import Axes
+
+On = Literal["child", "parent"]
+At = Literal["joint", "parent"]
+In = Literal["child", "parent", "world"]
 
 
 @option_group
@@ -16,17 +22,26 @@ class ConventionOptions(TypedDict, total=False):
 
     Parameters
     ----------
-    on : "child": the load of the parent on the child (as pinocchio's ``data.f``); "parent": the
-        opposite
+    on : the load of the parent on the "child" (as pinocchio's data.f), or the opposite, on the
+        "parent"
     at : moment about the joint's origin on the child ("joint"), on the parent ("parent", which a
         sliding child leaves behind), or about a point (x, y, z) m in the child link's frame
     in_ : axes of the "child" link, of the "parent" link or of the "world". The child of a joint
         that closes a loop is its successor
     """
 
-    on: Annotated["On", Option("child")]
-    at: Annotated["At | Point", Option("joint", "joint|parent|x,y,z")]
-    in_: Annotated["In", Option("child")]
+    on: Annotated[On, Option("child")]
+    at: Annotated[
+        "At | Point",
+        Option(
+            "joint",
+            "joint|parent|x,y,z",
+            "moment about the joint's origin on the child (joint), on the parent (which a sliding "
+            "child leaves behind), or about a point of the child link, m; a negative x needs the "
+            "sign =: --at=-0.1,0,0",
+        ),
+    ]
+    in_: Annotated[In, Option("child")]
 
 
 @option_group

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.errors import ModelError, SolveError
 from mbd_bridge.equations.cartesian import placement
-from mbd_bridge.loads.convention import Convention, In
+from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.options import In
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model import Model

@@ -22,7 +22,8 @@ from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.tracing import Traceable
-from mbd_bridge.loads.convention import At, Convention, Point
+from mbd_bridge.loads.convention import Convention, Point
+from mbd_bridge.loads.options import At
 from mbd_bridge.loads.planar import all_joints, declared_planar
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads

@@ -1,20 +1,5 @@
 """Motions of a mechanism: read from tables and bags, checked, differentiated, drawn, saved."""
 
-from mbd_bridge.motion.completed_pieces import motion_pieces
-from mbd_bridge.motion.file import motion_from_file, pieces_from_file
-from mbd_bridge.motion.motion import Motion, motion_from_table
-from mbd_bridge.motion.pieces import MotionParts, MotionPieces, Pieces
-from mbd_bridge.motion.reading import CompletionOptions, Reading
+from mbd_bridge.base.lazy import public_names
 
-__all__ = [
-    "CompletionOptions",
-    "Motion",
-    "MotionParts",
-    "MotionPieces",
-    "Pieces",
-    "Reading",
-    "motion_from_file",
-    "motion_from_table",
-    "motion_pieces",
-    "pieces_from_file",
-]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from shlex import quote
-from typing import Literal
 
 from mbd_bridge.base.arguments import by_name, name_list
 from mbd_bridge.base.errors import FileError, StateError, some, unknown_name
@@ -35,6 +34,7 @@ from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.efforts import EFFORT, effort_columns, measures_effort
 from mbd_bridge.motion.frames import Frames, is_frame
 from mbd_bridge.motion.named_source import NamedColumns
+from mbd_bridge.motion.options import Gaps
 from mbd_bridge.motion.table import LOAD, is_load
 from mbd_bridge.motion.unwrap import Unwrapping
 
@@ -197,7 +197,6 @@ POSE |= dict.fromkeys(("qx", "qy", "qz", "qw"), "1")
 
 OF_COLUMNS = ("rad", "rad/s", "rad/s^2", "m", "m/s", "m/s^2", "s", "N", "N m")
 """What units of columns that do not say theirs measure."""
-Gaps = Literal["refuse", "drop"]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """A page about a machine and a motion: what it carries, what its actuators need, who agrees."""
 
-from mbd_bridge.reports.title import TitleBlock
-from mbd_bridge.reports.write import Subject, report_page, write_report
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["Subject", "TitleBlock", "report_page", "write_report"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -20,8 +20,8 @@ class TitleOptions(TypedDict, total=False):
     project : text of the title block
     author : text of the title block
     revision : text of the title block
-    date : of the title block, as a date or YYYY-MM-DD; without it now. With a date the page is the
-        same whenever it is made
+    date : of the title block, as a date or YYYY-MM-DD; with it the page is the same whenever it is
+        made, without it it says when
     """
 
     project: Annotated[str, Option("", "TEXT")]

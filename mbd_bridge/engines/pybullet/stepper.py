@@ -41,7 +41,8 @@ from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.files import flex_sidecar, forces_sidecar, read
 from mbd_bridge.files.sidecar import sidecar_path
 from mbd_bridge.loads import JointLoads, LoadRequest
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.convention import Point
+from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import RANK_TOLERANCE, Model, build_model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.model.spatial import Array, Frame, quaternion_matrix

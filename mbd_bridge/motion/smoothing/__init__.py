@@ -1,6 +1,6 @@
 """Noise in measured motions: estimated, kept out of rates, and what is left of it as a band."""
 
-from mbd_bridge.motion.smoothing.options import OFF, Method, Smooth, Smoothing
+from mbd_bridge.motion.smoothing.options import OFF, Smooth, Smoothing
 from mbd_bridge.motion.smoothing.plan import (
     JointToSmooth,
     Plan,
@@ -23,7 +23,6 @@ __all__ = [
     "Channel",
     "CoordinateNoise",
     "JointToSmooth",
-    "Method",
     "MotionNoise",
     "MotionUncertainty",
     "Plan",

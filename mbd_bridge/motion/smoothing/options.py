@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.motion.options import SmoothMethod
 
-Method = Literal["auto", "spline", "savgol", "lowpass", "off"]
-METHODS = get_args(Method)
+METHODS = get_args(SmoothMethod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Smoothing:
     cutoff : Hz, at which a sine is halved; None: what noise and motion ask for
     """
 
-    method: Method = "auto"
+    method: SmoothMethod = "auto"
     cutoff: float | None = None
 
     def __post_init__(self) -> None:
@@ -52,6 +52,6 @@ class Smoothing:
         return Smoothing("auto" if method is True else method, cutoff)
 
 
-Smooth: TypeAlias = Smoothing | Method | bool | None
+Smooth: TypeAlias = Smoothing | SmoothMethod | bool | None
 """What callers may give for `smooth`: None and False are "off"."""
 OFF = Smoothing("off")

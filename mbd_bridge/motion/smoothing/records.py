@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from mbd_bridge.motion.options import SmoothMethod
 from mbd_bridge.motion.quaternions import in_child, product
 from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.clock import EvenClock
-from mbd_bridge.motion.smoothing.options import Method
 from mbd_bridge.motion.smoothing.spline import at_times
 
 BAND = 1.959963984540054
@@ -63,7 +63,7 @@ class MotionNoise:
     doubts : sentences about what may be wrong with rates, and no band tells; each is a note too
     """
 
-    method: Method
+    method: SmoothMethod
     coordinates: tuple[CoordinateNoise, ...] = ()
     clock: EvenClock | None = None
     doubts: tuple[str, ...] = ()

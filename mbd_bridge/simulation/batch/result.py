@@ -25,7 +25,8 @@ from mbd_bridge.forces.base import named
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.convention import Point
+from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.loads.rows import load_arrays
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters

@@ -17,8 +17,9 @@ from mbd_bridge.base.tabular import AlongTime
 from mbd_bridge.forces.base import SHOWN, named
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.assumed import losses
-from mbd_bridge.loads.convention import At, In, On, Point
+from mbd_bridge.loads.convention import Point
 from mbd_bridge.loads.export import beside_motion
+from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import save_motion

@@ -1,0 +1,82 @@
+"""How a file with a motion is read: options of all calls that read one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
+
+from mbd_bridge.base.options import Option, option_group
+
+if TYPE_CHECKING:
+    from mbd_bridge.motion.frames import Frames
+    from mbd_bridge.motion.smoothing import Smooth
+    from mbd_bridge.solve.assembly import InitialGuess
+
+Gaps = Literal["refuse", "drop"]
+"""What is done with rows that have gaps."""
+
+Clock = Literal["header", "bag"]
+"""Times of a bag: the stamps in its messages, or when they were recorded."""
+
+SmoothMethod = Literal["auto", "spline", "savgol", "lowpass", "off"]
+"""How positions are smoothed before rates are derived."""
+
+
+@option_group
+class ReadingOptions(TypedDict, total=False):
+    """How a file with a motion is read.
+
+    Parameters
+    ----------
+    rest : hold coordinates that the file does not have at their zero position, at rest
+    rename : names of columns (of a bag: of joints) there and here; None leaves one out. A * stands
+        for any characters: {"/arm/*/pos": "*"}. Usual spellings need none (``.notes`` says what was
+        taken for what)
+    unit : of columns that do not say theirs: "deg" for angles and their rates, "mm" for lengths,
+        "rpm" for angular velocities alone
+    ignore : names of columns that are no part of the motion; * and ? stand for any characters
+    gaps : "refuse" rows in which a cell holds no number, or with the time stamp of the row before,
+        or "drop" them
+    unwrap : joints whose angles are counted on where they jump by more than half a turn; "all", or
+        "none"; without it continuous joints, as far as their angles are within one turn (an
+        encoder's)
+    near : of a file with a part of the coordinates of a machine with loops, or poses of frames: the
+        motion starts at the configuration nearest to these coordinates
+    frames : frames whose poses the file has: name -> link, or (link, xyz) or (link, xyz, rpy)
+    given : joints and frames whose columns determine the motion; the others' are compared
+    smooth : how noise is kept out of velocities and accelerations: by smoothing splines where data
+        are noisy ("auto") or everywhere ("spline"), by Savitzky-Golay ("savgol") or low-pass
+        filters ("lowpass"), or not at all ("off"). None is "off", a `Smoothing` has both
+    cutoff : at which frequency, Hz, the smoothing halves a sine; without it what noise and
+        motion ask for
+    topic : of a bag: with joint states, if it has several
+    clock : of a bag: times are the stamps in the messages ("header", the default), or when messages
+        were recorded ("bag")
+    """
+
+    rest: Annotated[bool, Option(False)]
+    rename: Annotated[
+        "Mapping[str, str | None] | None",
+        Option(
+            None,
+            "THERE=HERE",
+            "names of columns (of a bag: of joints) and of coordinates here; a * stands for any "
+            "characters ('/arm/*/pos=*'); THERE= leaves one out",
+        ),
+    ]
+    unit: Annotated["Sequence[str] | str", Option((), "UNIT")]
+    ignore: Annotated["Sequence[str] | str", Option((), "COLUMN")]
+    gaps: Annotated[Gaps, Option("refuse")]
+    unwrap: Annotated["Iterable[str] | str | None", Option(None, "JOINT")]
+    near: Annotated["InitialGuess", Option(None, "NAME=VALUE")]
+    frames: Annotated[
+        "Frames",
+        Option(
+            None,
+            "NAME=LINK[,x,y,z[,r,p,y]]",
+            "a frame whose pose the file has: in a link, at a place (m), turned (rad); repeatable",
+        ),
+    ]
+    given: Annotated["Iterable[str] | str | None", Option(None, "NAME")]
+    smooth: Annotated["Smooth", Option("auto", choices=get_args(SmoothMethod))]
+    cutoff: Annotated[float | None, Option(None, "Hz")]
+    topic: Annotated[str | None, Option(None, "TOPIC")]
+    clock: Annotated[Clock | None, Option(None)]
