@@ -15,7 +15,7 @@ from mbd_bridge.applications.studies.executors import executor_of
 from mbd_bridge.base import extras
 from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.engines.pybullet.client import Client
-from mbd_bridge.files.modal.nastran_model import read_model
+from mbd_bridge.files.modal_nastran import read_model
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.forces.roads import Grid

@@ -15,10 +15,10 @@ from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.base.extensions import extension, of_applications
 from mbd_bridge.files import Description, Joint, Link
+from mbd_bridge.files.document import LeftOut
 from mbd_bridge.files.flex_sidecar import SUFFIX as FLEX
 from mbd_bridge.files.forces_sidecar import SUFFIX as FORCES
-from mbd_bridge.files.left_out import LeftOut
-from mbd_bridge.files.sidecar import SUFFIX as LOOPS, existing_sidecar, sidecar_path
+from mbd_bridge.files.loops_sidecar import SUFFIX as LOOPS, existing_sidecar, sidecar_path
 from mbd_bridge.files.whole_file import inputs_kept, note_input
 from mbd_bridge.files.write import Form, form_of, refuse_stale, write_description
 from mbd_bridge.forces.urdf import file_elements

@@ -19,7 +19,7 @@ from mbd_bridge.base.options import part, with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import flex_sidecar
 from mbd_bridge.files.forces_sidecar import SUFFIX
-from mbd_bridge.files.sidecar import existing_sidecar, unread_sidecars
+from mbd_bridge.files.loops_sidecar import existing_sidecar, unread_sidecars
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.whole_file import inputs_kept
 from mbd_bridge.forces.base import ForceElement

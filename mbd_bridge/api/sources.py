@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import Description, read
 from mbd_bridge.files.kinds import format_of
+from mbd_bridge.files.loops_sidecar import with_sidecar
 from mbd_bridge.files.sdf import read_sdf
-from mbd_bridge.files.sidecar import with_sidecar
 from mbd_bridge.files.srdf import with_configurations
 
 

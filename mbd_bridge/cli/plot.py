@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
-from mbd_bridge.files.pictures import PLOT_NAMES, PLOTS
+from mbd_bridge.files.whole_file import PLOT_NAMES, PLOTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,7 +25,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from mbd_bridge.files.yaml_reader import Node, check_once, read_yaml
+from mbd_bridge.files.yaml_text import Node, check_once, read_yaml
 
 SUFFIX = ".actuators.yaml"
 

@@ -19,8 +19,7 @@ from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, some, unknown_name
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import file_beside, regular_file
-from mbd_bridge.files.table import Column, ColumnTable, Floats, check_finite
-from mbd_bridge.files.tables.source import cannot_read
+from mbd_bridge.files.table import Column, ColumnTable, Floats, cannot_read, check_finite
 from mbd_bridge.files.whole_file import note_input
 
 Clock = Literal["header", "bag"]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from mbd_bridge.files.yaml_reader import Node, read_yaml
+from mbd_bridge.files.yaml_text import Node, read_yaml
 
 SUFFIX = ".bearings.yaml"
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.document import QUOTED, quote, unknown
-from mbd_bridge.files.joints import ONE_FREEDOM
+from mbd_bridge.files.elements import ONE_FREEDOM
 from mbd_bridge.model.description import Coupling, Joint, Link, Loop
 
 MAX_LINKS = 20_000

@@ -53,7 +53,7 @@ from typing import Any
 from mbd_bridge.files.forces_sidecar import beside
 from mbd_bridge.files.modal import load_modal_basis
 from mbd_bridge.files.tables import read_table
-from mbd_bridge.files.yaml_reader import Node, read_yaml
+from mbd_bridge.files.yaml_text import Node, read_yaml
 from mbd_bridge.model.flexible import (
     Beam,
     Damping,

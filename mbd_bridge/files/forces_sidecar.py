@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.input_files import file_beside
 from mbd_bridge.files.tables import read_table, without_sheet
-from mbd_bridge.files.yaml_reader import Node, check_once, read_yaml
+from mbd_bridge.files.yaml_text import Node, check_once, read_yaml
 
 SUFFIX = ".forces.yaml"
 

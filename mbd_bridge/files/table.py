@@ -6,14 +6,17 @@ columns mean is for others to say.
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.errors import FileError, some, unknown_name
+from mbd_bridge.base.errors import FileError, missing_file, some, unknown_name, warn
 from mbd_bridge.base.units import PLAIN, find_unit
 
 Floats = NDArray[np.float64]
@@ -145,3 +148,234 @@ def check_finite(
         columns[place].name,
         line,
     )
+
+
+# What all files of tables have in common: columns, attributes, and rows that come in blocks.
+
+BLOCK = 8192
+"""Rows that are read at a time, at most."""
+
+BLOCK_CELLS = 2**20
+"""Cells that are read at a time, 8 MB."""
+
+
+SHEET = ".xlsx#"
+"""Stands before the name of a sheet of a workbook."""
+
+
+class Block(NamedTuple):
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    values : (rows, columns asked for), float64, C order
+    lines : (rows,) the line of the text that each row stands in, or None
+    size : what of the file was read for it, bytes
+    """
+
+    values: Floats
+    lines: Lines | None
+    size: float
+
+
+ABSURD = 1e6
+"""A number so many times larger than all others of its column, and than 1, is doubted: a bit of an
+exponent scales by 4e9 and more. One of the lower five bits scales by less, as do real impacts."""
+
+FEW = 8
+"""Rows of a table so short that one number may be so much larger."""
+
+
+class _Peaks:
+    """The largest number of each column, in size, where it is, and the largest of all others."""
+
+    def __init__(self, columns: int) -> None:
+        self.first, self.second = np.zeros(columns), np.zeros(columns)
+        self.place: list[tuple[int, int | None]] = [(0, None)] * columns
+
+    def add(self, block: Block, start: int) -> None:
+        """Take in the next rows, of which the first is the row `start`."""
+        values, lines = block.values, block.lines
+        if not len(values):
+            return
+        top = np.maximum(values.max(axis=0), -values.min(axis=0))
+        for k in np.flatnonzero(top > self.second):
+            sizes = np.abs(values[:, k])
+            row = int(sizes.argmax())
+            sizes[row] = 0.0
+            *_, self.second[k], first = np.sort(
+                [self.first[k], self.second[k], top[k], sizes.max()]
+            )
+            if first > self.first[k]:
+                line = None if lines is None else int(lines[row])
+                self.first[k], self.place[k] = first, (start + row, line)
+
+    def absurd(self, rows: int) -> Sequence[int]:
+        """Return the columns, of so many rows, whose largest number is doubted."""
+        alone = self.first > ABSURD * np.maximum(self.second, 1.0)
+        return np.flatnonzero(alone & (self.second > 0.0) & (rows >= FEW)).tolist()
+
+
+class TableSource(ABC):
+    """A file of columns of numbers, described; its rows are read when they are asked for.
+
+    Attributes
+    ----------
+    path : of the file
+    columns : names and units, no name twice
+    attributes : what the file says about itself: content, convention, who made it, ...
+    rows : how many there are; None where only reading tells (CSV)
+    once : whether it can be read only once (a pipe)
+    notes : what is unusual in how the file is written
+    gaps : whether cells without a number are read as nan, where the kind of file has such
+    """
+
+    path: str
+    columns: tuple[Column, ...]
+    attributes: dict[str, str]
+    rows: int | None
+    once = False
+    notes: tuple[str, ...] = ()
+    gaps = False
+
+    def __init__(
+        self,
+        path: str,
+        columns: Sequence[Column],
+        attributes: dict[str, str],
+        rows: int | None,
+        line: int | None = None,
+    ) -> None:
+        self.path, self.columns = path, tuple(columns)
+        self.attributes, self.rows = attributes, rows
+        if not self.columns:
+            raise FileError("the file has no columns of numbers", path)
+        check_width(len(self.columns), path)
+        check_columns(self.columns, path, line)
+
+    @abstractmethod
+    def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
+        """Yield blocks of at most so many rows of the columns at some places."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def checked(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
+        """Yield blocks of finite numbers."""
+        start, peaks = 0, _Peaks(len(places))
+        for block in self.blocks(min(rows, BLOCK_CELLS // len(self.columns)), places):
+            self.check(block, places, start)
+            peaks.add(block, start)
+            start += len(block.values)
+            yield block
+        if start == 0:
+            raise FileError("the table has a header but no rows", self.path)
+        for k in peaks.absurd(start):
+            message = (
+                f"a number of the size {peaks.first[k]:.3g}, where all others of its column are "
+                f"within {peaks.second[k]:.3g}: the file may be damaged (one bit does this), or "
+                f"the recorder; correct it, or leave the row out"
+            )
+            row, line = peaks.place[k]
+            warn(str(place_error(message, self.path, row, self.columns[places[k]].name, line)))
+
+    def check(self, block: Block, places: Sequence[int], start: int) -> None:
+        """Refuse gaps in a block of some columns, of which the first row is the row `start`."""
+        columns = [self.columns[k] for k in places]
+        check_finite(block.values, columns, self.path, start, block.lines)
+
+    def chunks(
+        self, rows: int = BLOCK, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[int, Floats]]:
+        """Yield the number of a first row, and the rows from there on: never the whole file.
+
+        Parameters
+        ----------
+        rows : as many come at a time at most; some formats give fewer
+        columns : names of those wanted, in this order; None for all
+
+        Yields
+        ------
+        start, values : the first row is 0; (n, columns) float64 in C order, all finite
+        """
+        start = 0
+        for block in self.checked(rows, self.places(columns)):
+            if len(block.values):
+                yield start, block.values
+            start += len(block.values)
+
+    def places(self, columns: Sequence[str] | None) -> list[int]:
+        """Return where the columns of some names stand."""
+        if columns is None:
+            return list(range(len(self.columns)))
+        place = {name: k for k, name in enumerate(self.names)}
+        for name in columns:
+            if name not in place:
+                raise FileError(unknown_name("column", name, self.names), self.path)
+        return [place[name] for name in columns]
+
+    def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
+        """Return the error that names this file, a row and a column."""
+        return place_error(message, self.path, row, column)
+
+    def __repr__(self) -> str:
+        rows = "rows not counted" if self.rows is None else f"{self.rows} rows"
+        return f"{type(self).__name__}({self.path!r}: {len(self.columns)} columns, {rows})"
+
+
+def without_sheet(path: str | os.PathLike[str]) -> str:
+    """Return the path of a file: of ``book.xlsx#run 3`` that of the workbook."""
+    name = os.fspath(path)
+    place = name.lower().find(SHEET)
+    return name if place < 0 else name[: place + len(SHEET) - 1]
+
+
+def column_blocks(
+    source: TableSource, rows: int, columns: Sequence[Callable[[int, int], ArrayLike]]
+) -> Iterator[Block]:
+    """Yield blocks of columns that lie apart: each is read by a function of a start and a count."""
+    assert source.rows is not None
+    share = os.stat(source.path).st_size / max(source.rows, 1)
+    for start in range(0, source.rows, rows):
+        count = min(rows, source.rows - start)
+        values = np.empty((count, len(columns)))
+        for k, read in enumerate(columns):
+            values[:, k] = read(start, count)
+        yield Block(values, None, share * count)
+
+
+def one_length(lengths: Mapping[str, int], path: str) -> int:
+    """Return the length that all columns have."""
+    for name, length in lengths.items():
+        first = next(iter(lengths))
+        if length != lengths[first]:
+            raise FileError(
+                f"expected columns of one length, but {first!r} has {lengths[first]} numbers and "
+                f"{name!r} {length}",
+                path,
+            )
+    return next(iter(lengths.values()), 0)
+
+
+def named_column(name: str, unit: str | None) -> Column:
+    """Return a column of a file that keeps units apart; without one the name may hold it."""
+    return Column(name, unit) if unit is not None else Column.from_heading(name) or Column(name)
+
+
+def cannot_read(path: str, error: BaseException, what: str) -> FileError:
+    """Return the error of a file that cannot be read, with the advice what to give."""
+    reason = error.strerror if isinstance(error, OSError) and error.errno else None
+    said = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        said = missing_file(path)
+    return FileError(f"cannot be read: {said:.300}; give {what}", path)
+
+
+def no_numbers(path: str, name: str, kind: object) -> FileError:
+    """Return the error of a column that holds something else than numbers."""
+    advice = "leave it out, or make numbers of it"
+    if any(word in str(kind) for word in ("timestamp", "datetime", "M8")):
+        advice = "give seconds as numbers, e.g. (t - t[0]) / numpy.timedelta64(1, 's')"
+    return FileError(f"expected numbers, got {kind}; {advice}", path, element=f"column {name!r}")

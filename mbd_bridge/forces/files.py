@@ -20,8 +20,7 @@ from mbd_bridge.base.errors import FileError, MbdError, StateError
 from mbd_bridge.files.document import parse_number, unknown
 from mbd_bridge.files.forces_sidecar import Entry, read_forces_file, table_points
 from mbd_bridge.files.whole_file import whole_file
-from mbd_bridge.files.yaml_reader import Node
-from mbd_bridge.files.yaml_writer import yaml_text
+from mbd_bridge.files.yaml_text import Node, yaml_text
 from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in

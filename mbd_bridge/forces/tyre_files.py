@@ -29,7 +29,7 @@ from mbd_bridge.base.errors import MbdError
 from mbd_bridge.files.document import unknown
 from mbd_bridge.files.forces_sidecar import beside, table_points
 from mbd_bridge.files.tir import TirFile
-from mbd_bridge.files.yaml_reader import Node
+from mbd_bridge.files.yaml_text import Node
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.roads import (
     Bump,

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import count
-from mbd_bridge.files.table import Column, check_finite
-from mbd_bridge.files.tables.source import Block, TableSource
+from mbd_bridge.files.table import Block, Column, TableSource, check_finite
 from mbd_bridge.motion.efforts import EFFORT
 from mbd_bridge.motion.unwrap import Unwrapping
 

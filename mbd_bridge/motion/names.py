@@ -27,8 +27,7 @@ from shlex import quote
 from mbd_bridge.base.arguments import by_name, name_list
 from mbd_bridge.base.errors import FileError, StateError, some, unknown_name
 from mbd_bridge.base.units import PLAIN, Unit, find_unit, units_of
-from mbd_bridge.files.table import Column, ColumnTable
-from mbd_bridge.files.tables.source import TableSource
+from mbd_bridge.files.table import Column, ColumnTable, TableSource
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.efforts import EFFORT, effort_columns, measures_effort

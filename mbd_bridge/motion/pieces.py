@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.assumptions import Assumption, replaced
-from mbd_bridge.files.table import Column, ColumnTable
+from mbd_bridge.files.table import Block, Column, ColumnTable
 from mbd_bridge.files.tables import TableSource
-from mbd_bridge.files.tables.source import Block
 from mbd_bridge.model import Model
 from mbd_bridge.motion.derivatives import FEWEST
 from mbd_bridge.motion.efforts import without_efforts

@@ -15,8 +15,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.base.extras import needed
-from mbd_bridge.files.pictures import DOTS
-from mbd_bridge.files.whole_file import check_place, whole_path
+from mbd_bridge.files.whole_file import DOTS, check_place, whole_path
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import arrows as look

@@ -8,7 +8,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.files.pictures import DOTS
+from mbd_bridge.files.whole_file import DOTS
 from tests.robots import own_urdfs
 
 ARM = str(own_urdfs()["kuka_iiwa"])

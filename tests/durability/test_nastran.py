@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.applications.free_body.files import bulk_data
+from mbd_bridge.applications.free_body.files import (
+    WIDTH,
+    Combination,
+    GridPoint,
+    LoadSet,
+    bulk_data,
+    field,
+    nastran_text,
+)
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.files.nastran import WIDTH, Combination, GridPoint, LoadSet, field, nastran_text
 from tests.machines import four_bar
 
 FIELD = 5.1e-11

@@ -11,7 +11,7 @@ import yaml
 
 import mbd_bridge as mbd
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.files.modal.op2 import read_op2
+from mbd_bridge.files.modal_nastran import read_op2
 from tests.flexible.models import state
 from tests.flexible.nodes import COUNT, LENGTH, as_basis, frame_model, held, machine
 from tests.flexible.op2_file import op2

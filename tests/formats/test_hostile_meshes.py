@@ -87,10 +87,10 @@ def test_an_obj_that_names_one_library_forty_times_reads_it_once(tmp_path, monke
     seen = []
     (tmp_path / "m.mtl").write_text("newmtl a\nKd 1 0 0\n")
     (tmp_path / "o.obj").write_text("mtllib m.mtl\n" * 40 + OBJ + "usemtl a\nf 1 2 3\n")
-    from mbd_bridge.files.mesh import obj
+    from mbd_bridge.files import mesh
 
-    real = obj.read_bytes
-    monkeypatch.setattr(obj, "read_bytes", lambda *a: seen.append(a) or real(*a))
+    real = mesh.read_bytes
+    monkeypatch.setattr(mesh, "read_bytes", lambda *a: seen.append(a) or real(*a))
     (surface,) = read_mesh(str(tmp_path / "o.obj"))
     assert surface.colour == (1.0, 0.0, 0.0, 1.0)
     assert len(seen) == 1

@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.files.tables import Column, excel, open_table, read_table
-from mbd_bridge.files.yaml_reader import MAX_BYTES, read_yaml
+from mbd_bridge.files.yaml_text import MAX_BYTES, read_yaml
 from tests.bounds import bounded
 from tests.formats.table_files import COLUMNS, numbers, write
 

@@ -11,7 +11,7 @@ import pytest
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import read
 from mbd_bridge.files.mesh import read_mesh
-from mbd_bridge.files.mesh.surface import fans
+from mbd_bridge.files.surface import fans
 from tests.formats.texts import DAE, FACES
 from tests.robots import robots
 

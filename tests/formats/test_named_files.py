@@ -20,7 +20,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.files.input_files import LinkError, file_beside
 from mbd_bridge.files.mesh import read_mesh
-from mbd_bridge.files.meshes import MeshFinder
+from mbd_bridge.files.mesh_paths import MeshFinder
 
 SECRET = "SECRET:x:0:0:root:/root:/bin/bash"
 ROBOT = """<robot name="r"><link name="base"/><link name="arm"><inertial><mass value="1"/>
@@ -62,7 +62,7 @@ def load_mjcf(folder):
 
 
 def load_modes(folder):
-    from mbd_bridge.files.modal.nastran_model import read_model
+    from mbd_bridge.files.modal_nastran import read_model
 
     return read_model(str(folder / "deck.bdf"))
 
@@ -255,7 +255,7 @@ def test_a_deck_that_includes_without_end_is_refused_soon(tmp_path, include):
         (tmp_path / f"d{k}.bdf").write_text(f"INCLUDE '{name}'\n" * 10)
     (tmp_path / "d18.bdf").write_text("GRID,1\n" * 100)
     code = (
-        "import resource, sys; from mbd_bridge.files.modal.nastran_model import read_model\n"
+        "import resource, sys; from mbd_bridge.files.modal_nastran import read_model\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30,) * 2)\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (20,) * 2)\n"
         "read_model(sys.argv[1])"
@@ -285,7 +285,7 @@ def test_what_a_deck_includes_from_elsewhere_is_not_quoted(tmp_path):
 
 
 def mbd_model(path):
-    from mbd_bridge.files.modal.nastran_model import read_model
+    from mbd_bridge.files.modal_nastran import read_model
 
     return read_model(str(path))
 

@@ -16,7 +16,7 @@ import pandas
 import pytest
 
 from mbd_bridge.base.errors import FileError, StateError
-from mbd_bridge.files.tables import Column, TableWriter, read_table, text_source
+from mbd_bridge.files.tables import Column, TableWriter, read_table, text
 from mbd_bridge.files.tables.hdf5 import DiskFile
 from tests.formats.table_files import COLUMNS, KINDS, numbers, write
 
@@ -195,8 +195,8 @@ def test_a_pipe_that_nobody_writes_to_is_given_up_and_leaves_no_thread(tmp_path)
     os.mkfifo(pipe)
     script = (
         "import sys, threading\n"
-        "from mbd_bridge.files.tables import open_table, text_source\n"
-        "text_source.WRITER_SECONDS = 0.2\n"
+        "from mbd_bridge.files.tables import open_table, text\n"
+        "text.WRITER_SECONDS = 0.2\n"
         "try:\n    open_table(sys.argv[1])\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
         "for thread in threading.enumerate()[1:]:\n    thread.join(5.0)\n"
@@ -210,7 +210,7 @@ def test_a_pipe_that_nobody_writes_to_is_given_up_and_leaves_no_thread(tmp_path)
 
 
 def test_a_writer_that_has_opened_the_pipe_may_take_its_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_source, "WRITER_SECONDS", 2.0)
+    monkeypatch.setattr(text, "WRITER_SECONDS", 2.0)
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     script = f"exec 3>'{pipe}'; sleep 2.5; echo time,hinge >&3; echo 0,1 >&3"

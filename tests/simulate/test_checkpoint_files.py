@@ -10,8 +10,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
-from mbd_bridge.files.seal import BLANK, is_sealed, seal
-from mbd_bridge.files.whole_file import whole_path
+from mbd_bridge.files.whole_file import BLANK, is_sealed, seal, whole_path
 from mbd_bridge.simulation.run.checkpoint import lock_of
 from tests.bounds import bounded
 from tests.machines import four_bar

@@ -12,9 +12,9 @@ from mbd_bridge.applications.bearings.ring_frames import RingFrames
 from mbd_bridge.base.arguments import an_instance, by_name, file_path
 from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
 from mbd_bridge.files.bearings_sidecar import read_bearings_file, value
-from mbd_bridge.files.sidecar import StatedParts
+from mbd_bridge.files.loops_sidecar import StatedParts
 from mbd_bridge.files.whole_file import whole_file
-from mbd_bridge.files.yaml_writer import yaml_text
+from mbd_bridge.files.yaml_text import yaml_text
 from mbd_bridge.forces.base import model_in
 from mbd_bridge.model import Model
 

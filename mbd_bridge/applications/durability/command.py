@@ -12,7 +12,7 @@ from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import OutputFile, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
-from mbd_bridge.files.pictures import PLOT_NAMES
+from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism

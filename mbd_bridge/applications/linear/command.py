@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli.assemble import guesses
 from mbd_bridge.cli.parser import NamesAction, OutputFile, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
-from mbd_bridge.files.pictures import PLOT_NAMES
+from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

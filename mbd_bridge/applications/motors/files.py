@@ -23,10 +23,9 @@ from mbd_bridge.files.actuators_sidecar import (
     read_actuators_file,
 )
 from mbd_bridge.files.forces_sidecar import table_points
-from mbd_bridge.files.sidecar import StatedParts
+from mbd_bridge.files.loops_sidecar import StatedParts
 from mbd_bridge.files.whole_file import whole_file
-from mbd_bridge.files.yaml_reader import Node
-from mbd_bridge.files.yaml_writer import yaml_text
+from mbd_bridge.files.yaml_text import Node, yaml_text
 from mbd_bridge.forces.base import model_in
 from mbd_bridge.model import Model
 

@@ -34,7 +34,7 @@ from mbd_bridge.applications.studies.design import Design, grid, latin_hypercube
 from mbd_bridge.applications.studies.evaluate import factor_unit
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.base.units import find_unit, in_si, measured
-from mbd_bridge.files.yaml_reader import Node, read_yaml
+from mbd_bridge.files.yaml_text import Node, read_yaml
 from mbd_bridge.forces.base import by_names
 from mbd_bridge.model.units import FORCE_UNIT, model_units
 from mbd_bridge.simulation.system import HasModel

@@ -1,6 +1,6 @@
 """The parts of a study: tables named after what they were computed from, whole or not there.
 
-Each is a Parquet file with a `seal`: no bit of it that has changed is believed.
+Each is a Parquet file with a seal (`whole_file`): no bit of it that has changed is believed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 from mbd_bridge.applications.studies.digest import digest_of
 from mbd_bridge.applications.studies.endings import Ending
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.files.seal import BLANK, is_sealed, seal
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables.parquet import packages, parquet_rows
-from mbd_bridge.files.whole_file import END, whole_path
+from mbd_bridge.files.whole_file import BLANK, END, is_sealed, seal, whole_path
 from mbd_bridge.model.spatial import Array
 
 FORM = "2"

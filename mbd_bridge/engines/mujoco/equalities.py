@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd_bridge.engines.mujoco.compiled import Compiled
 from mbd_bridge.engines.mujoco.places import Names, place
-from mbd_bridge.files.left_out import LeftOut
+from mbd_bridge.files.document import LeftOut
 from mbd_bridge.model.description import Coupling, Loop, LoopEnd
 from mbd_bridge.model.spatial import Frame
 

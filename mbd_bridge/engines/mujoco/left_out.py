@@ -8,7 +8,7 @@ from mbd_bridge.engines.mujoco.actuators import BALL, SLIDE, is_motor, joint_of
 from mbd_bridge.engines.mujoco.compiled import Compiled
 from mbd_bridge.engines.mujoco.equalities import linear
 from mbd_bridge.engines.mujoco.places import Names
-from mbd_bridge.files.left_out import LeftOut
+from mbd_bridge.files.document import LeftOut
 
 ACTING = {
     "tendon_stiffness": "springs",

@@ -30,9 +30,8 @@ from mbd_bridge.engines.mujoco.left_out import list_left_out
 from mbd_bridge.engines.mujoco.places import Names, motion, place
 from mbd_bridge.engines.mujoco.twin import SIZES
 from mbd_bridge.files.checks import check_couplings, check_loops, check_tree
-from mbd_bridge.files.document import LARGEST, Document
-from mbd_bridge.files.inertial import unphysical
-from mbd_bridge.files.left_out import LeftOut
+from mbd_bridge.files.document import LARGEST, Document, LeftOut
+from mbd_bridge.files.elements import unphysical
 from mbd_bridge.files.xml_reader import MAX_BYTES, Element, decode, parse, read_bytes
 from mbd_bridge.model.description import Configurations, Description, Geometry, Joint, Limits, Link
 from mbd_bridge.model.spatial import Frame, Inertia

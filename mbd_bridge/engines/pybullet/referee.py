@@ -16,7 +16,7 @@ from mbd_bridge.engines.pybullet.client import Client
 from mbd_bridge.engines.pybullet.loaded_body import LoadedBody
 from mbd_bridge.engines.pybullet.sensors import Sensors
 from mbd_bridge.engines.quiet import quiet
-from mbd_bridge.files.inertial import unphysical
+from mbd_bridge.files.elements import unphysical
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, Frame
 

@@ -39,7 +39,7 @@ from mbd_bridge.engines.pybullet.solver_forces import Begun, TreeForces
 from mbd_bridge.engines.pybullet.step_loads import StepLoads
 from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.files import flex_sidecar, forces_sidecar, read
-from mbd_bridge.files.sidecar import sidecar_path
+from mbd_bridge.files.loops_sidecar import sidecar_path
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import Point
 from mbd_bridge.loads.options import At, In, On

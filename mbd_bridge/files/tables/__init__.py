@@ -21,10 +21,18 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import file_path, flag
 from mbd_bridge.base.errors import FileError, StateError, whole_number
 from mbd_bridge.files.input_files import regular_file
-from mbd_bridge.files.table import Column, ColumnTable, Floats, check_columns, place_error
-from mbd_bridge.files.tables.source import BLOCK, SHEET, TableSource, without_sheet
-from mbd_bridge.files.tables.text import text_rows
-from mbd_bridge.files.tables.text_source import TextSource
+from mbd_bridge.files.table import (
+    BLOCK,
+    SHEET,
+    Column,
+    ColumnTable,
+    Floats,
+    TableSource,
+    check_columns,
+    place_error,
+    without_sheet,
+)
+from mbd_bridge.files.tables.text import TextSource, text_rows
 from mbd_bridge.files.whole_file import ESCAPED, check_place, note_input, whole_path
 
 __all__ = [

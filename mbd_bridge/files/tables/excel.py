@@ -17,10 +17,9 @@ from xml.etree.ElementTree import ParseError
 
 from mbd_bridge.base.errors import FileError, some, unknown_name
 from mbd_bridge.base.extras import needed
-from mbd_bridge.files.tables.dialect import separator_of
-from mbd_bridge.files.tables.lines import TextLine
-from mbd_bridge.files.tables.source import cannot_read, without_sheet
-from mbd_bridge.files.tables.text_source import TextSource
+from mbd_bridge.files.table import cannot_read, without_sheet
+from mbd_bridge.files.tables.dialect import TextLine, separator_of
+from mbd_bridge.files.tables.text import TextSource
 
 WHAT = "an Excel workbook (.xlsx)"
 MAX_BYTES = 2**30

@@ -31,11 +31,13 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
-from mbd_bridge.files.table import Column, Floats, check_width
-from mbd_bridge.files.tables.source import (
+from mbd_bridge.files.table import (
     Block,
+    Column,
+    Floats,
     TableSource,
     cannot_read,
+    check_width,
     column_blocks,
     named_column,
     no_numbers,

@@ -23,8 +23,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mbd_bridge.base.errors import FileError, some
-from mbd_bridge.files.table import Column, Floats
-from mbd_bridge.files.tables.source import Block, TableSource, cannot_read
+from mbd_bridge.files.table import Block, Column, Floats, TableSource, cannot_read
 
 HEADER = 128
 MATRIX, COMPRESSED = 14, 15

@@ -24,11 +24,13 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import FileError, count, some
-from mbd_bridge.files.table import Column, Floats, check_width
-from mbd_bridge.files.tables.source import (
+from mbd_bridge.files.table import (
     Block,
+    Column,
+    Floats,
     TableSource,
     cannot_read,
+    check_width,
     column_blocks,
     named_column,
     no_numbers,

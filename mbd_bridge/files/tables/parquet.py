@@ -16,8 +16,16 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.base.extras import needed
-from mbd_bridge.files.table import Column, Floats, check_width
-from mbd_bridge.files.tables.source import Block, TableSource, cannot_read, named_column, no_numbers
+from mbd_bridge.files.table import (
+    Block,
+    Column,
+    Floats,
+    TableSource,
+    cannot_read,
+    check_width,
+    named_column,
+    no_numbers,
+)
 
 UNIT = b"unit"
 PANDAS = b"PANDAS_ATTRS"

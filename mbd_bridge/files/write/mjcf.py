@@ -12,8 +12,8 @@ import numpy as np
 from lxml import etree
 
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.files.inertial import unphysical
-from mbd_bridge.files.left_out import LeftOut
+from mbd_bridge.files.document import LeftOut
+from mbd_bridge.files.elements import unphysical
 from mbd_bridge.files.write.values import (
     cannot,
     child,

@@ -19,8 +19,8 @@ from dataclasses import replace
 import numpy as np
 from lxml import etree
 
-from mbd_bridge.files.left_out import LeftOut
-from mbd_bridge.files.sdf.joints import GEARBOX
+from mbd_bridge.files.document import LeftOut
+from mbd_bridge.files.sdf_joints import GEARBOX
 from mbd_bridge.files.write.values import (
     ROUND,
     at_zero,

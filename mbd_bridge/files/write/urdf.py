@@ -10,10 +10,10 @@ from typing import Any
 
 from lxml import etree
 
-from mbd_bridge.files.left_out import LeftOut
+from mbd_bridge.files.document import LeftOut
 from mbd_bridge.files.write.values import cannot, child, is_identity, number, numbers, text_of
 from mbd_bridge.files.xml_reader import Element
-from mbd_bridge.files.yaml_writer import yaml_text
+from mbd_bridge.files.yaml_text import yaml_text
 from mbd_bridge.model.description import Coupling, Description, Geometry, Joint, Link, Loop
 from mbd_bridge.model.spatial import Frame
 

@@ -32,8 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.base.errors import FileError, MbdError, StateError
-from mbd_bridge.files.seal import BLANK, is_sealed, seal
-from mbd_bridge.files.whole_file import parts_of, whole_path
+from mbd_bridge.files.whole_file import BLANK, is_sealed, parts_of, seal, whole_path
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels.cache import source_fingerprint

@@ -39,10 +39,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbd_bridge.files.checks import check_couplings, check_loops
 from mbd_bridge.files.document import pose, unit_vector, unknown
+from mbd_bridge.files.elements import DEFAULT_AXIS
 from mbd_bridge.files.input_files import file_beside
-from mbd_bridge.files.joints import DEFAULT_AXIS
 from mbd_bridge.files.loops import TYPES_WITH_AXIS, check_radius, check_ratio, loop_type, mask_of
-from mbd_bridge.files.yaml_reader import Node, read_yaml
+from mbd_bridge.files.yaml_text import Node, read_yaml
 from mbd_bridge.model.axes import parallel
 from mbd_bridge.model.description import Coupling, Description, Joint, Loop, LoopEnd, Vector3
 

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mbd_bridge.files.document import Document, quote, unknown
-from mbd_bridge.files.sdf.includes import IncludedFile, only_model
-from mbd_bridge.files.sdf.values import flag, pose_of, text
+from mbd_bridge.files.sdf_document import IncludedFile, flag, only_model, pose_of, text
 from mbd_bridge.files.xml_reader import Element
 from mbd_bridge.model.spatial import Frame
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.files.document import Document, quote, unknown
-from mbd_bridge.files.left_out import LeftOut
-from mbd_bridge.files.sdf.scopes import MODEL, Scope
-from mbd_bridge.files.sdf.values import direction, flag, number, text
+from mbd_bridge.files.document import Document, LeftOut, quote, unknown
+from mbd_bridge.files.sdf_document import direction, flag, number, text
+from mbd_bridge.files.sdf_scopes import MODEL, Scope
 from mbd_bridge.files.xml_reader import Element, line_of
 from mbd_bridge.model.axes import parallel
 from mbd_bridge.model.description import Joint, Limits, Mimic, Vector3

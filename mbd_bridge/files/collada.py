@@ -17,8 +17,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.files.mesh.surface import Budget, Indices, Material, Surface, at_corners, fans
-from mbd_bridge.files.mesh.texture import Texture
+from mbd_bridge.files.surface import Budget, Indices, Material, Surface, Texture, at_corners, fans
 from mbd_bridge.files.xml_reader import Element, decode, parse
 from mbd_bridge.model.spatial import Array
 

@@ -1,24 +1,37 @@
-"""Wavefront OBJ: polygons, with colours and textures of the material files beside it.
-
-Wavefront MTL: the materials of an OBJ file, their diffuse colours and textures.
+"""Meshes, read for pictures: STL, Wavefront OBJ and COLLADA files to triangles with colours and
+textures.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.collada import read_dae
 from mbd_bridge.files.input_files import file_beside
-from mbd_bridge.files.mesh.surface import Budget, Colour, Material, Surface, at_corners, fans
-from mbd_bridge.files.mesh.texture import Texture
+from mbd_bridge.files.surface import (
+    Budget,
+    Colour,
+    Material,
+    Shaded,
+    Surface,
+    Texture,
+    at_corners,
+    fans,
+)
 from mbd_bridge.files.xml_reader import read_bytes
 
-MAX_BYTES = 2**22
+# Wavefront OBJ: polygons, with colours and textures of the material files beside it.
+#
+# Wavefront MTL: the materials of an OBJ file, their diffuse colours and textures.
+
+MAX_BYTES_OF_MATERIALS = 2**22
 """Largest material file that is read: about 20,000 materials."""
 
 OPTIONS = {"-blendu": 1, "-blendv": 1, "-boost": 1, "-bm": 1, "-cc": 1, "-clamp": 1,
@@ -33,7 +46,7 @@ def read_mtl(path: Path, naming: str) -> dict[str, Material]:
     """Return the materials of a file that another one names, by name; none if it is not there."""
     try:
         file_beside(path, naming)
-        text = read_bytes(path, MAX_BYTES).decode("utf-8", "replace")
+        text = read_bytes(path, MAX_BYTES_OF_MATERIALS).decode("utf-8", "replace")
     except FileError:
         return {}
     found: dict[str, Material] = {}
@@ -179,3 +192,88 @@ def _lines(data: bytes, file: str) -> Iterator[tuple[int, str]]:
         if len(line) == MAX_LINE:
             raise FileError(f"the line is longer than {MAX_LINE}; export it anew", file, number)
         yield number, line
+
+
+# STL: triangles, as bytes or as text.
+
+HEADER = 80
+"""Bytes of no meaning at the start of a binary file; then the number of triangles (4 bytes)."""
+
+RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+"""One triangle of a binary file."""
+
+VERTEX = re.compile(rb"(?i)(?<!\S)vertex(?!\S)(?:\s+(\S+))?(?:\s+(\S+))?(?:\s+(\S+))?")
+"""The word in a text, and the three behind it."""
+
+
+def read_stl(data: bytes, file: str) -> list[Surface]:
+    """Return the surface of an STL file."""
+    count = int.from_bytes(data[HEADER : HEADER + 4], "little")
+    body = data[HEADER + 4 :]
+    if len(body) >= 4 and count * RECORD.itemsize == len(body):
+        corners = np.frombuffer(body, RECORD)["corners"]
+    elif data.lstrip()[:5].lower() == b"solid":
+        corners = _text(data, file)
+    elif count and count * RECORD.itemsize < len(body):  # some exporters add a tail
+        corners = np.frombuffer(body, RECORD, count=count)["corners"]
+    else:
+        raise FileError(
+            f"expected {count} triangles, which are {count * RECORD.itemsize} bytes; got "
+            f"{len(body)} bytes: is the file whole?",
+            file,
+        )
+    with np.errstate(invalid="ignore"):
+        points = corners.reshape(-1, 3).astype(np.float64)
+    return [Budget(file).surface(points, np.arange(len(points)).reshape(-1, 3), Material())]
+
+
+def _text(data: bytes, file: str) -> np.ndarray:
+    Budget(file).take_triangles(data.lower().count(b"vertex") // 3)
+    try:
+        numbers = (float(word or b"") for m in VERTEX.finditer(data) for word in m.groups())
+        return np.fromiter(numbers, dtype=np.float64).reshape(-1, 3, 3)
+    except ValueError:
+        raise FileError(
+            "expected 'vertex' and three numbers, three times for each 'facet'; export it anew",
+            file,
+        ) from None
+
+
+# A mesh file by the ending of its name.
+
+MAX_BYTES = 128 * 2**20
+"""Largest mesh file that is read, bytes: four times the largest of the robots we know."""
+
+READERS: dict[str, Callable[[bytes, str], list[Surface]]] = {
+    ".stl": read_stl,
+    ".obj": read_obj,
+    ".dae": read_dae,
+}
+"""Ending -> reader of its content; the name is for messages and for files beside it."""
+
+
+def read_mesh(path: str) -> tuple[Surface, ...]:
+    """Return the surfaces of a mesh file, one a colour.
+
+    Lengths are m: COLLADA's own unit is obeyed, as in RViz; its up axis is not, as in RViz.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, has an ending we do not know, or has no triangle.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in READERS:
+        known = ", ".join(READERS)
+        raise FileError(f"no mesh reader for {ending!r} files; convert it to one of {known}", path)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        found = READERS[ending](read_bytes(path, MAX_BYTES), path)
+    surfaces = tuple(one for one in found if len(one.triangles))
+    if not surfaces:
+        raise FileError("there is no triangle in it; export the mesh anew", path)
+    if not all(np.isfinite(one.vertices).all() for one in surfaces):
+        raise FileError("a vertex is not finite where its nodes put it; export it anew", path)
+    return surfaces
+
+
+__all__ = ["Colour", "Shaded", "Surface", "Texture", "read_mesh"]

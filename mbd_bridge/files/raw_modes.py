@@ -5,15 +5,45 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import finite_numbers
-from mbd_bridge.base.errors import FileError, count, some
-from mbd_bridge.files.modal.units import UnitSystem
+from mbd_bridge.base.errors import FileError, ModelError, count, one_of, some
 from mbd_bridge.model.flexible import ModalBasis
 from mbd_bridge.model.flexible.modal_arrays import check_orthogonal
+
+# Systems of units of finite-element models; time is in seconds in all of them.
+
+
+class UnitSystem(NamedTuple):
+    """A system of units: factors to m and kg, and the words for them."""
+
+    length: float
+    mass: float
+    length_word: str
+    mass_word: str
+
+
+INCH = 0.0254
+"""m."""
+POUND_FORCE = 4.4482216152605
+"""N."""
+
+SYSTEMS = {
+    "SI": UnitSystem(1.0, 1.0, "m", "kg"),
+    "mm-t": UnitSystem(1e-3, 1e3, "mm", "t"),  # N, MPa
+    "mm-kg": UnitSystem(1e-3, 1.0, "mm", "kg"),  # mN, kPa
+    "in-lbf": UnitSystem(INCH, POUND_FORCE / INCH, "in", "lbf s^2/in"),
+}
+
+
+def unit_system(name: str) -> UnitSystem:
+    """Return the system of a name: "SI", "mm-t" (mm, t, N), "mm-kg" (mm, kg, mN) or "in-lbf"."""
+    return SYSTEMS[one_of("unit", name, SYSTEMS, ModelError)]
+
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -1,14 +1,4 @@
-"""An SDF file to a description: one model, with the models in it and those that it includes.
-
-A spanning tree of a graph of links and joints; the joints beside it close loops.
-
-Which joints carry the tree: first those that a cut could not be (screws, springs, gears, mimics),
-then those with the fewest degrees of freedom, then in the file's order. So a loop is cut at a ball
-rather than at a hinge, which leaves the fewest coordinates and constraints. A joint that the tree
-walks from its child to its parent is turned (`formats.turn`).
-
-``<link>`` of SDF: inertia and shapes.
-"""
+"""SDF (sdformat.org) to a description: links and joints are a graph, so loops are ordinary."""
 
 from __future__ import annotations
 
@@ -26,14 +16,29 @@ from mbd_bridge.files.checks import (
     check_tree,
     joint_error,
 )
-from mbd_bridge.files.document import NO_MESH, REFUSED_MESH, Document, parse_numbers, quote, unknown
-from mbd_bridge.files.inertial import unphysical
-from mbd_bridge.files.left_out import LeftOut
-from mbd_bridge.files.meshes import MeshFinder
-from mbd_bridge.files.sdf.includes import Files, IncludedFile, only_model
-from mbd_bridge.files.sdf.joints import Gearbox, read_joint
-from mbd_bridge.files.sdf.scopes import Scope, is_world
-from mbd_bridge.files.sdf.values import flag, number, numbers, pose_of, text
+from mbd_bridge.files.document import (
+    NO_MESH,
+    REFUSED_MESH,
+    Document,
+    LeftOut,
+    parse_numbers,
+    quote,
+    unknown,
+)
+from mbd_bridge.files.elements import unphysical
+from mbd_bridge.files.mesh_paths import MeshFinder
+from mbd_bridge.files.sdf_document import (
+    Files,
+    IncludedFile,
+    flag,
+    number,
+    numbers,
+    only_model,
+    pose_of,
+    text,
+)
+from mbd_bridge.files.sdf_joints import Gearbox, read_joint
+from mbd_bridge.files.sdf_scopes import Scope, is_world
 from mbd_bridge.files.xml_reader import MAX_BYTES, Element, line_of
 from mbd_bridge.model.description import (
     Coupling,
@@ -47,6 +52,20 @@ from mbd_bridge.model.description import (
 )
 from mbd_bridge.model.spatial import Frame, Inertia
 from mbd_bridge.model.turn import turn_round
+
+# An SDF file to a description: one model, with the models in it and those that it includes.
+#
+# A spanning tree of a graph of links and joints; the joints beside it close loops.
+#
+# Which joints carry the tree: first those that a cut could not be (screws, springs, gears,
+# mimics),
+# then those with the fewest degrees of freedom, then in the file's order. So a loop is cut at a
+# ball
+# rather than at a hinge, which leaves the fewest coordinates and constraints. A joint that the
+# tree
+# walks from its child to its parent is turned (`formats.turn`).
+#
+# ``<link>`` of SDF: inertia and shapes.
 
 FREEDOMS = {"fixed": 0, "universal": 2, "spherical": 3}
 """Degrees of freedom of types that have not one."""
@@ -469,3 +488,6 @@ def _turn_about(
             continue
         return joint.name, float(np.sign(own @ axis)) * (1.0 if ends[0] == reference else -1.0)
     return None
+
+
+__all__ = ["read_sdf"]

@@ -8,8 +8,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
-from mbd_bridge.files.modal.raw import Floats, RawModes, joined, no_rotation
-from mbd_bridge.files.modal.units import UnitSystem
+from mbd_bridge.files.raw_modes import Floats, RawModes, UnitSystem, joined, no_rotation
 
 NODES, MODES = (15, 2411), (55, 2414)
 UNITS, SYSTEMS = 164, (18, 2420)
