@@ -16,10 +16,9 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
-from mbd_bridge.simulation.inputs.external import all_forces, given_wrenches  # noqa: E402
-from mbd_bridge.simulation.inputs.motions import prescribe  # noqa: E402
 
 import mbd_bridge as mbd  # noqa: E402
+from mbd_bridge.simulation.trajectory import Trajectory  # noqa: E402
 from tests import car, independent  # noqa: E402
 from tests.machines import four_bar  # noqa: E402
 
@@ -117,18 +116,14 @@ def printed(
     case: Case, projected: bool, longest: float, corrected: bool = True, complete: bool = False
 ) -> Steps:
     """Return the steps of the paper's own form: independent velocities integrated."""
-    model, options, (start, end) = case.machine.model, case.options, case.span
-    external = options.get("external")
-    axes = options.get("external_in", "link")
-    wrenches = given_wrenches(model, external, axes, start, *case.state)
-    prescribed = options.get("prescribed")
+    acting = Trajectory(mbd.System(case.machine, **case.options)).stage
     found = independent.simulate(
-        model,
+        case.machine.model,
         case.state,
         case.span,
         longest,
-        forces=all_forces(model, options.get("torque"), wrenches),
-        motions=prescribe(model, prescribed, start, end) if prescribed else None,
+        forces=acting.torque,
+        motions=acting.motions,
         projected=projected,
         corrected=corrected,
         complete=complete,
@@ -136,7 +131,7 @@ def printed(
     )
     last = found.records[-1][2]
     left = np.array(found.left)
-    return Steps(np.array(found.time), found.sizes(start), left, found.rejected, last)
+    return Steps(np.array(found.time), found.sizes(case.span[0]), left, found.rejected, last)
 
 
 FOUND: dict[tuple[str, float, bool], dict[str, Steps]] = {}
