@@ -7,6 +7,9 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdWarning, SolveError, StateError
 from mbd_bridge.model.spatial import Frame
+from mbd_bridge.simulation.guards.messages import SHORTER, StepLengthError
+from mbd_bridge.simulation.guards.step_length import too_long
+from mbd_bridge.simulation.outcome import MotionEnd
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
@@ -360,3 +363,27 @@ def test_massless_links_in_a_batch_and_prescribed():
     assert "masses vanish" in mbd.simulate_batch(gone, 0.1, q=[q]).status[0]
     driven = mbd.simulate(gone, 0.1, prescribed={"crank": lambda t: 0.5 + t})
     assert np.abs(driven.prescribed_forces["crank"]).max() < 1e-9
+
+
+@pytest.mark.parametrize("road", ["single", "batch"])
+def test_a_motion_says_how_it_ended_when_and_why_apart(road):
+    bar = four_bar()
+    start = bar.assemble({"crank": 0.5}, fixed="crank")
+    pushed = {"torque": {"crank": 1e9}, "q": start.q, "step": 0.01}
+    if road == "single":
+        run = mbd.simulate(bar, 1.0, check=False, **pushed)
+        outcome, status, end = run.outcome, run.status, run.time[-1]
+    else:
+        batch = mbd.simulate_batch(bar, 1.0, **pushed)
+        outcome, status, end = batch.outcomes[0], batch.status[0], batch[0].time[-1]
+    assert (outcome.end, outcome.finished) == (MotionEnd.STOPPED, False)
+    assert outcome.time == end and "too long" in outcome.reason
+    assert status == f"stopped at t = {end:.6g} s: {outcome.reason}"
+
+
+def test_what_was_found_and_what_to_try_stand_apart_in_an_error():
+    whole, halves = np.array([0.0]), np.array([1.0])
+    error = too_long(mbd.load("urdf/pendulum.urdf").model, whole, halves, 0.1)
+    assert str(error).endswith(SHORTER)
+    other = StepLengthError(error.finding, "wait")
+    assert str(other) == str(error).removesuffix(SHORTER) + "wait"

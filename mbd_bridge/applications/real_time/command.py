@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.cli.assemble import say_start
     from mbd_bridge.cli.simulate import start_of
+    from mbd_bridge.simulation.outcome import MotionEnd
     from mbd_bridge.simulation.system import System
 
     shared.check_table(options)
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         screen.say(line)
     if found.slipped:
         screen.say(f"the motion fell behind the clock by {found.slipped:.3g} s")
-    if found.finished or found.status.startswith("interrupted"):
+    if found.finished or found.outcome.end is MotionEnd.INTERRUPTED:
         return 0
     screen.say(found.status, "warning")
     return EXIT_INCOMPLETE

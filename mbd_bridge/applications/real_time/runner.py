@@ -41,6 +41,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import attributes, motion_columns
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
+from mbd_bridge.simulation.outcome import FINISHED, MotionEnd, Outcome
 from mbd_bridge.simulation.steps.schemes import compiled_scheme
 from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.variables import Inputs, check_names, output_variables, state_variables
@@ -140,7 +141,7 @@ class RealTimeRun:
     histograms : of `late` and `took`, of all steps
     missed : steps that ended after the next one was due
     slipped : s, by which the motion was let fall behind the clock
-    status : "finished", or why it ended before
+    outcome : how it ended; `status` is the sentence
     notes : whether given forces were beyond the effort limits of the file at the records
     """
 
@@ -156,13 +157,18 @@ class RealTimeRun:
     histograms: tuple[Histogram, Histogram]
     missed: int
     slipped: float
-    status: str
+    outcome: Outcome
     notes: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
         """Whether it went to its end."""
-        return self.status == "finished"
+        return self.outcome.finished
+
+    @property
+    def status(self) -> str:
+        """How it ended: "finished", or why before."""
+        return str(self.outcome)
 
     def percentiles(self) -> dict[str, dict[str, float]]:
         """Return 50 %, 99 %, 99.9 % and the maximum of `late` and `took` of all steps, s."""
@@ -382,9 +388,9 @@ class RealTime:
             with without_pauses() as collect:
                 self._loop(steps, record, drive, observe, show, collect)
         except KeyboardInterrupt:
-            record.status = f"interrupted at t = {float(self._stepping.t[0]):.6g} s"
+            record.outcome = Outcome(MotionEnd.INTERRUPTED, float(self._stepping.t[0]))
         except MbdError as error:
-            record.status = f"stopped at t = {float(self._stepping.t[0]):.6g} s: {error}"
+            record.outcome = Outcome.stopped(self._stepping.t[0], error)
         finally:
             if show is not None:
                 show.close()
@@ -430,7 +436,7 @@ class RealTime:
                 record.slipped += ended - due - period
             collect(first + k * period - ended)
             if self._stopped:
-                record.status = f"stopped at t = {float(stepping.t[0]):.6g} s"
+                record.outcome = Outcome.stopped(stepping.t[0], "")
                 return
 
     def _window(self) -> Any:
@@ -454,7 +460,7 @@ class _Record:
         widths += [] if self._limits is None else [len(stepping.v)]
         self._states, self._times = Rows(widths, most), Rows((1, 1), TIMED)
         self._histograms = Histogram(), Histogram()
-        self.missed, self.slipped, self.status = 0, 0.0, "finished"
+        self.missed, self.slipped, self.outcome = 0, 0.0, FINISHED
 
     def add(self, stepping: Stepping) -> None:
         """Keep the state."""
@@ -491,6 +497,6 @@ class _Record:
             self._histograms,
             self.missed,
             self.slipped,
-            self.status,
+            self.outcome,
             notes,
         )

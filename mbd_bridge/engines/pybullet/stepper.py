@@ -47,7 +47,7 @@ from mbd_bridge.model import RANK_TOLERANCE, Model, build_model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.model.spatial import Array, Frame, quaternion_matrix
 from mbd_bridge.motion.warnings import left_out
-from mbd_bridge.simulation.guards.messages import readvised
+from mbd_bridge.simulation.guards.messages import StepLengthError
 from mbd_bridge.simulation.signals.parts import Torque as Forces
 from mbd_bridge.simulation.start import start_state
 from mbd_bridge.simulation.steps.coupled import CoupledStep
@@ -337,8 +337,8 @@ class Stepper:
             part = h / self.substeps
             try:
                 q, v = self._core(q, v, tau, on_bodies, part, self.time + k * part)
-            except SolveError as problem:
-                raise SolveError(readvised(str(problem), SHORTER_HERE)) from None
+            except StepLengthError as problem:
+                raise StepLengthError(problem.finding, SHORTER_HERE) from None
         self.q, self.v, self.time = _kept(q), _kept(v), self.time + h
         self._write(q, v)
 

@@ -32,6 +32,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.guards.energy import energy_kernel
+from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Answer, near_singular
 from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads, some_of
 from mbd_bridge.simulation.results.simulation import Simulation
@@ -173,7 +174,7 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"
     time : (K,) s
     q, v : (N, K, nq), (N, K, nv): rad or m, and their rates; nan after a trajectory stopped
     z : (N, K, nz) states of force elements; `states` has them by name
-    status : N times "finished", or why a trajectory ended before its time
+    outcomes : how each trajectory ended; `status` has the sentences
     alone : numbers of the trajectories that were simulated outside the lanes
     steps, step : of each trajectory; s
     row_sets : independent rows of the constraints, and who went by them
@@ -185,7 +186,7 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"
     q: Array
     v: Array
     z: Array
-    status: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
     alone: tuple[int, ...]
     steps: int
     step: float
@@ -205,7 +206,12 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"
     @property
     def finished(self) -> Array:
         """Which trajectories were simulated to the end (N,)."""
-        return np.array([status == "finished" for status in self.status])
+        return np.array([outcome.finished for outcome in self.outcomes])
+
+    @property
+    def status(self) -> tuple[str, ...]:
+        """N times "finished", or why a trajectory ended before its time."""
+        return tuple(map(str, self.outcomes))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -231,7 +237,7 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"
         time, q, v = self.time[there], self.q[number, there], self.v[number, there]
         z = self.z[number, there]
         taken = round(float(time[-1] - time[0]) / self.step) if len(time) else 0
-        outcome = taken, self.step, self.status[number], 0
+        outcome = taken, self.step, self.outcomes[number], 0
         return Simulation(Trajectory(self.system, number), time, q, v, z, *outcome)
 
     @cached_property

@@ -34,6 +34,7 @@ from mbd_bridge.simulation.guards.loops import opening, rows_open, spread
 from mbd_bridge.simulation.guards.messages import named
 from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
 from mbd_bridge.simulation.options import BatchOptions
+from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import STATE, without_doubt
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.driver import simulate_one
@@ -291,7 +292,7 @@ class _Batch:
         starts = Starts(self.constraints, self.sets)
         motion = self.time, self.qs, self.vs, self.zs
         self.look_back = LookBack(system, scheme, clock.h, motion, starts, self.lanes)
-        self.status = ["finished"] * self.number
+        self.outcomes = [FINISHED] * self.number
         self.alone: tuple[int, ...] = ()
 
     @cached_property
@@ -328,17 +329,17 @@ class _Batch:
             self.qs[k, 1:], self.vs[k, 1:], self.zs[k, 1:] = np.nan, np.nan, np.nan
             self.lanes.silence(k, slice(None))
             if self.kind[k] in REFUSED:
-                self.status[k] = f"not started: {self._refusal(k)}"
+                self.outcomes[k] = Outcome.not_started(self._refusal(k))
                 continue
             try:
                 run = self._one(k, duration, step)
             except (StateError, SolveError, FunctionError) as problem:
-                self.status[k] = f"not started: {problem}"
+                self.outcomes[k] = Outcome.not_started(problem)
                 continue
             whole = len(self.time) if run.finished else run.steps // self.clock.every + 1
             self.qs[k, :whole], self.vs[k, :whole] = run.q[:whole], run.v[:whole]
             self.zs[k, :whole] = run.z[:whole]
-            self.status[k] = run.status
+            self.outcomes[k] = run.outcome
             if self.progress is not None:
                 self.progress(run.steps)
 
@@ -348,9 +349,9 @@ class _Batch:
         if system.outputs is not None and self.lanes.reported:
             names = system.outputs.names[len(STATE) :]
             reported = without_doubt(dict(zip(names, self.lanes.reported, strict=True)))
-        status = tuple(self.status), self.alone
+        ends = tuple(self.outcomes), self.alone
         arrays = self.time, self.qs, self.vs, self.zs
-        return SimulationBatch(system, *arrays, *status, clock.steps, clock.h, self.sets, reported)
+        return SimulationBatch(system, *arrays, *ends, clock.steps, clock.h, self.sets, reported)
 
     def _one(self, k: int, duration: float, step: float) -> Simulation:
         state, clock = (self.q0[k], self.v0[k], self.z0[k]), self.clock

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels import Kernel
@@ -36,7 +35,7 @@ from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Forces, system_kernel
 from mbd_bridge.simulation.guards.loops import spread
-from mbd_bridge.simulation.guards.messages import step_too_long
+from mbd_bridge.simulation.guards.messages import StepLengthError, step_too_long
 from mbd_bridge.simulation.run.problem import Records
 from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
 from mbd_bridge.simulation.system import System
@@ -153,22 +152,18 @@ class BalanceTerms(NamedTuple):
             return np.asarray(total - np.minimum.accumulate(total, axis=-1))
         return np.asarray(total - total[..., :1])
 
-    def said(self, imbalance: float, scale: float, when: str, h: float) -> str:
+    def said(self, imbalance: float, scale: float, when: str, h: float) -> StepLengthError:
         """Return what is to be said of a motion that is off."""
         if self.elements:
-            return (
-                f"force elements that only store and lose energy gave {imbalance:.3g} J where "
-                f"{scale:.3g} J move, {when}; {step_too_long(h)}"
-            )
-        return (
-            f"energy comes from nowhere: {imbalance:.3g} J where {scale:.3g} J move, {when}; "
-            f"{step_too_long(h)}"
-        )
+            found = "force elements that only store and lose energy gave"
+        else:
+            found = "energy comes from nowhere:"
+        return step_too_long(h, f"{found} {imbalance:.3g} J where {scale:.3g} J move, {when}; ")
 
 
 def unbalanced(
     trajectory: Trajectory, found: Records, h: float, scheme: Scheme = RK4
-) -> tuple[float, tuple[int, str] | None]:
+) -> tuple[float, tuple[int, object] | None]:
     """Return the largest relative imbalance, and the record from which on it is too large.
 
     The second result has the last record that is good, and what is to be said.
@@ -361,7 +356,7 @@ class Account:
         if self._scale > self._nothing and not abs(imbalance) <= allowed:
             self._reached = None
             when = f"within {self._steps} steps"
-            raise SolveError(self._terms.said(imbalance, self._scale, when, h))
+            raise self._terms.said(imbalance, self._scale, when, h)
 
     def _energies(self, q: Array, v: Array, z: Array) -> tuple[float, float]:
         """Return the energy at a state and the part that is not kinetic, J."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd_bridge.base.errors import count
+from mbd_bridge.base.errors import SolveError, count
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import RATE, model_units
@@ -26,17 +26,27 @@ SHORTER_IMPLICIT = (
 )
 
 
-def readvised(message: str, advice: str) -> str:
-    """Return a message for callers whose steps have another length: with their own advice."""
-    return message.replace(SHORTER_IMPLICIT, advice).replace(SHORTER, advice)
+class StepLengthError(SolveError):
+    """A step is too long, or may be.
+
+    Attributes
+    ----------
+    finding : the message up to the advice, which callers whose steps have another length replace
+    """
+
+    def __init__(self, finding: str, advice: str = SHORTER) -> None:
+        super().__init__(f"{finding}{advice}")
+        self.finding = finding
 
 
-def step_too_long(h: float) -> str:
-    """Say that steps of h seconds are too long, and what to try."""
-    return f"the step of {h:.3g} s is too long for this motion; {SHORTER}"
+def step_too_long(h: float, found: str = "") -> StepLengthError:
+    """Say that steps of h seconds are too long, after what was found, and what to try."""
+    return StepLengthError(f"{found}the step of {h:.3g} s is too long for this motion; ")
 
 
-def stays_open(model: Model, motions: PrescribedMotions | None, phi: Array, h: float) -> str:
+def stays_open(
+    model: Model, motions: PrescribedMotions | None, phi: Array, h: float
+) -> StepLengthError:
     """Say which loops and prescribed motions a step has left open.
 
     Parameters
@@ -52,17 +62,17 @@ def stays_open(model: Model, motions: PrescribedMotions | None, phi: Array, h: f
         if np.abs(phi[part]).max(initial=0.0) >= largest
     ]
     if motions is None:
-        return f"{', '.join(found)}: {step_too_long(h)}"
+        return step_too_long(h, f"{', '.join(found)}: ")
     count_rows = len(model.row_scale)
     found += [
         f"{name!r} stays off its prescribed course by {_amount(model, phi[count_rows + k :][:1])}"
         for k, name in enumerate(motions.names)
         if abs(phi[count_rows + k]) >= largest
     ]
-    return (
+    return StepLengthError(
         f"{', '.join(found)}: {_prescribed(motions)} leads out of what the mechanism can reach, or "
         f"into a singular position, or the step of {h:.3g} s is too long. Change the course of "
-        f"the prescribed motion, prescribe another joint, or {SHORTER}"
+        f"the prescribed motion, prescribe another joint, or "
     )
 
 
@@ -95,13 +105,13 @@ def dependent_loops(model: Model, J: Array, rows: tuple[int, ...]) -> list[str]:
     ]
 
 
-def runs_away(model: Model, v: Array) -> str:
+def runs_away(model: Model, v: Array) -> StepLengthError:
     """Say which joint was the fastest when numbers ceased to be finite."""
     worst = int(np.argmax(np.abs(v / model.velocity_scale)))
     unit = model_units(model)[1][worst] + RATE[1]
-    return (
+    return StepLengthError(
         f"the motion runs away: numbers overflow, with {model.velocity_names[worst]!r} at "
-        f"{v[worst]:.3g} {unit} before. Look at the forces that act on it, or {SHORTER}"
+        f"{v[worst]:.3g} {unit} before. Look at the forces that act on it, or "
     )
 
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.base.errors import SolveError
 from mbd_bridge.kernels.march import March
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import model_units
 from mbd_bridge.simulation.guards.loops import leads_off, opening, openings, spread
-from mbd_bridge.simulation.guards.messages import SHORTER, SHORTER_IMPLICIT
+from mbd_bridge.simulation.guards.messages import SHORTER, SHORTER_IMPLICIT, StepLengthError
 from mbd_bridge.simulation.run.problem import Problem, Records
 from mbd_bridge.simulation.steps.step_result import Now, Step, carried
 from mbd_bridge.solve.tolerances import (
@@ -60,7 +59,7 @@ def coordinate_scale(model: Model) -> Array:
 
 def too_long(
     model: Model, whole: Array, halves: Array, h: float, advice: str = SHORTER
-) -> str | None:
+) -> StepLengthError | None:
     """Return what is to be said of a step that differs too much from two of half its length."""
     if np.abs(whole - halves).max(initial=0.0) <= SURELY * model.velocity_scale.min(initial=1.0):
         return None
@@ -72,27 +71,29 @@ def too_long(
     amount = f"{apart[worst] * model.velocity_scale[worst]:.2g} {unit}"
     if apart[worst] > FAR:
         amount = "more than a turn" if unit == "rad" else "more than the mechanism's size"
-    return (
+    return StepLengthError(
         f"the step of {h:.3g} s is too long for this motion: one step errs by {amount} in "
-        f"{model.velocity_names[worst]!r}; {advice}"
+        f"{model.velocity_names[worst]!r}; ",
+        advice,
     )
 
 
-def state_errs(name: str, h: float) -> str:
+def state_errs(name: str, h: float) -> StepLengthError:
     """Return what is to be said of steps by which a state of a force element goes astray."""
-    return (
+    return StepLengthError(
         f"the step of {h:.3g} s is too long for the state {name!r} of a force element, whose time "
-        f"constant is shorter; {SHORTER}"
+        f"constant is shorter; "
     )
 
 
-def velocity_rings(name: str, h: float) -> str:
+def velocity_rings(name: str, h: float) -> StepLengthError:
     """Return what is to be said of velocities that change their sign from step to step."""
-    return (
+    return StepLengthError(
         f"the velocity {name!r} changes its sign from step to step, as the trapezoidal rule lets "
         f"it behind a damper for which the step of {h:.3g} s is too long: start with velocities "
         f"that the damper allows, take mbd.Newmark(beta=0.5, gamma=1.0), of the first order, which "
-        f"takes them away within a step, or {SHORTER_IMPLICIT}"
+        f"takes them away within a step, or ",
+        SHORTER_IMPLICIT,
     )
 
 
@@ -170,7 +171,7 @@ class StateWatch:
             wrong = ~(apart <= STATE_ERROR * self._largest + LEAST_STATE)  # nan is bad
         astray, self._wrong = np.flatnonzero(wrong & self._wrong), wrong
         if len(astray):
-            raise SolveError(state_errs(self._names[astray[0]], h))
+            raise state_errs(self._names[astray[0]], h)
 
     def _z(self, carried: Array) -> Array:
         return carried[: len(self._names)]
@@ -219,7 +220,7 @@ class StepCheck:
         advice = SHORTER_IMPLICIT if self._implicit else SHORTER
         # others are near a singular position, where steps are taken with more care
         for k in np.flatnonzero(trusted):
-            what = too_long(model, whole[k], halves[k], self._problem.h, advice)
+            what: object = too_long(model, whole[k], halves[k], self._problem.h, advice)
             if what is None and not opens[k] <= OPENING:
                 what = leads_off(opens[k])
             if what is not None:

@@ -25,6 +25,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.loops import opening
 from mbd_bridge.simulation.guards.step_length import too_long
+from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import (
     INTEGRATORS,
@@ -131,7 +132,7 @@ def run_in_python(
     run = _Run(problem, options)
     if checkpoint is not None:
         run.resume(checkpoint)
-    status = "finished"
+    outcome = FINISHED
     try:
         run.begin()
         while run.done < problem.steps:
@@ -145,9 +146,9 @@ def run_in_python(
             if lookout is not None and lookout.sees(*run.fresh()):
                 break
     except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
-        status = f"stopped at t = {run.t:.6g} s: {met}"
+        outcome = Outcome.stopped(run.t, met)
         run.record()
-    return run.found(status)
+    return run.found(outcome)
 
 
 class _Run:
@@ -299,7 +300,7 @@ class _Run:
         whole = np.array(self._states[first:]).reshape(-1, len(self.y))
         return np.array(self._times[first:]), *self._state(whole)
 
-    def found(self, status: str) -> Records:
+    def found(self, outcome: Outcome) -> Records:
         """Return the records."""
         whole = np.array(self._states)
         facts = {**self.method.facts(), **self.way.facts(), "detours": self.detours}
@@ -307,7 +308,7 @@ class _Run:
         q, v = self._state(whole)
         history = None if self._recorder is None else self._recorder.history()
         z, work = self._z(whole), np.zeros(len(q)) if self._power.none else whole[:, -1]
-        return Records(np.array(self._times), q, v, z, steps, status, facts, history, work)
+        return Records(np.array(self._times), q, v, z, steps, outcome, facts, history, work)
 
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
@@ -343,7 +344,7 @@ class _Run:
     def _settle(self, t: float, y: Array) -> Array:
         model, (q, v) = self.problem.model, self._state(y)
         if not np.all(np.isfinite(y)):
-            raise SolveError(messages.runs_away(model, self._state(self.y)[1]))
+            raise messages.runs_away(model, self._state(self.y)[1])
         q = q if self._plain else normalised(model, q)
         if self._recorder is not None:
             self._recorder.step(t, self.way.order, q, v)
@@ -411,11 +412,11 @@ class _Run:
         if np.all(np.isfinite(one)) and np.all(np.isfinite(two)):
             problem = too_long(model, one[:nq], two[:nq], self.problem.h)
             if problem is not None:
-                raise SolveError(problem)
+                raise problem
 
     def kept(self) -> KeptRun:
         """Return what a checkpoint keeps."""
-        found = self.found("")
+        found = self.found(FINISHED)
         state = np.concatenate([[self.t], self.y])
         assert found.work is not None, "it is summed up"
         times = np.column_stack([found.time, found.work, found.z])

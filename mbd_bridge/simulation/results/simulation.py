@@ -25,6 +25,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import save_motion
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.guards.loops import closure
+from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer, near_singular
 from mbd_bridge.simulation.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulation.results.interpolation import Between, State
@@ -116,7 +117,7 @@ class Simulation(Recorded, AlongTime, Extended, rows="mbd_bridge.simulation.resu
     q, v : (K, nq), (K, nv): rad or m, and their rates
     z : (K, nz) states of force elements; `states` has them by name
     steps : taken; `step` is their length, s
-    status : "finished", or why it ended before its time
+    outcome : how it ended; `status` is the sentence
     detours : steps with more care: past singular positions (`passage`), implicit ones in halves
     facts : about the method: rows chosen, operations of a step; `jacobians`, Newton matrices that
         implicit steps have formed where they keep them; `balance`, energy that came from nowhere,
@@ -134,7 +135,7 @@ class Simulation(Recorded, AlongTime, Extended, rows="mbd_bridge.simulation.resu
     z: Array
     steps: int
     step: float
-    status: str
+    outcome: Outcome
     detours: int
     facts: dict[str, Any] = field(default_factory=dict)
     events: dict[str, Events] = field(default_factory=dict)
@@ -155,7 +156,12 @@ class Simulation(Recorded, AlongTime, Extended, rows="mbd_bridge.simulation.resu
     @property
     def finished(self) -> bool:
         """Whether the whole duration was simulated, or the motion ended at an event."""
-        return self.status in ("finished", "event")
+        return self.outcome.finished
+
+    @property
+    def status(self) -> str:
+        """How it ended: "finished", "event", or why before its time."""
+        return str(self.outcome)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.step_length import (
     StepCheck,
 )
+from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulation.run.checkpoint import Checkpoint, KeptRun, identity_of
 from mbd_bridge.simulation.run.problem import Pace, Problem, Records
@@ -61,7 +62,7 @@ def run_compiled(
     run = _Run(problem, march, rows, Start(problem.trajectory, step), repr(scheme))
     if checkpoint is not None:
         run.resume(checkpoint)
-    status = "finished"
+    outcome = FINISHED
     pace = Pace(problem.every)
     while run.done < problem.steps:
         before = run.done
@@ -71,7 +72,7 @@ def run_compiled(
         try:
             run.some(wanted)
         except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
-            status = f"stopped at t = {run.now()[0]:.6g} s: {met}"
+            outcome = Outcome.stopped(run.now().t, met)
             break
         pace.took(run.done - before)
         if checkpoint is not None and checkpoint.is_due(run.done, problem.steps, problem.every):
@@ -90,13 +91,13 @@ def run_compiled(
         v,
         carried(at)[:, : problem.trajectory.system.nz],
         run.done,
-        status,
+        outcome,
         facts,
         work=at[:, WORK],
         samples=run.samples(),
         reported=run.reported(),
     )
-    return found if status != "finished" else run.check.checked(found)
+    return found if outcome != FINISHED else run.check.checked(found)
 
 
 class _Run:

@@ -33,6 +33,7 @@ from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.guards.energy import unbalanced
 from mbd_bridge.simulation.guards.loops import first_open
 from mbd_bridge.simulation.options import MethodOptions, SimulateOptions
+from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulation.reference.methods import METHODS
 from mbd_bridge.simulation.reference.run import run_in_python
@@ -182,7 +183,7 @@ class _Single:
             found.z,
             found.steps,
             problem.h,
-            found.status,
+            found.outcome,
             detours,
             facts,
             samples=found.samples,
@@ -253,8 +254,8 @@ def _run(
     if lost is None:
         return found
     last, why = lost
-    if found.status != "finished":  # it is known already what was wrong
-        why = found.status.partition(": ")[2]
+    if not found.outcome.finished:  # it is known already what was wrong
+        why = found.outcome.reason
     return found.until(last, why, problem)
 
 
@@ -275,6 +276,5 @@ def _compiled(
 
 def _not_begun(problem: Problem, message: str) -> Records:
     """Return the records of a motion that cannot take its first step."""
-    status = f"stopped at t = {problem.start:.6g} s: {message}"
     start = np.array([problem.start]), problem.q[None], problem.v[None], problem.z[None]
-    return Records(*start, 0, status, {})
+    return Records(*start, 0, Outcome.stopped(problem.start, message), {})

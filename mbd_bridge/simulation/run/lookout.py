@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.outcome import EVENT, Outcome
 from mbd_bridge.simulation.results.interpolation import State, between
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.events import (
@@ -95,7 +96,7 @@ def watched(
         samples=samples,
         reported=reported,
         steps=round((end - float(run.time[0])) / run.step),
-        status="event",
+        outcome=EVENT,
         events={name: events.until(end) for name, events in found.items()},
         history=None if run.history is None else run.history.until(end),
     )
@@ -103,7 +104,7 @@ def watched(
 
 def acting_events(run: Simulation, watches: Mapping[str, Watch]) -> list[Watch]:
     """Return the events at the end of a motion that act: that give a state to go on from."""
-    if run.status != "event":
+    if run.outcome != EVENT:
         return []
     at_end = [
         watch
@@ -136,11 +137,11 @@ def with_events(
         again = _unseen(part, watches, leave_zero)
         if again is not None:
             why = (
-                f"stopped at t = {begin:.6g} s: event {again!r} acts again before the next record, "
+                f"event {again!r} acts again before the next record, "
                 f"{part.time[1] - begin:.3g} s later. Record more often (step, every), or let it "
                 f"end the motion (terminal = True)"
             )
-            return replace(joined(parts), status=why)
+            return replace(joined(parts), outcome=Outcome.stopped(begin, why))
         part = watched(part, watches, leave_zero)
         parts.append(part)
         acting = acting_events(part, watches)
@@ -152,8 +153,8 @@ def with_events(
             last = _changed(watch, begin, *last)
         q, v = last
         leave_zero = _at_zero(watches, part, *last)
-    why = f"stopped at t = {begin:.6g} s: more than {MOST_EVENTS} events that act"
-    return replace(joined(parts), status=why)
+    why = f"more than {MOST_EVENTS} events that act"
+    return replace(joined(parts), outcome=Outcome.stopped(begin, why))
 
 
 def _at_zero(watches: Mapping[str, Watch], part: Simulation, q: Array, v: Array) -> list[str]:

@@ -12,6 +12,7 @@ from mbd_bridge.base.errors import StateError, one_of, real_number
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.options import EVALUATIONS, TOLERANCE
+from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
@@ -166,14 +167,14 @@ class Records(NamedTuple):
     v: Array
     z: Array
     steps: int
-    status: str
+    outcome: Outcome
     facts: dict[str, Any]
     history: History | None = None
     work: Array | None = None
     samples: Array | None = None
     reported: dict[str, Array] | None = None
 
-    def until(self, last: int, message: str, problem: Problem) -> Records:
+    def until(self, last: int, message: object, problem: Problem) -> Records:
         """Return the records up to one of them, where the motion could not go on."""
         kept = slice(0, last + 1)
         t = float(self.time[last])
@@ -183,7 +184,7 @@ class Records(NamedTuple):
             self.v[kept],
             self.z[kept],
             round((t - problem.start) / problem.h),
-            f"stopped at t = {t:.6g} s: {message}",
+            Outcome.stopped(t, message),
             self.facts,
             None if self.history is None else self.history.until(t),
             None if self.work is None else self.work[kept],

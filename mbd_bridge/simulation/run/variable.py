@@ -19,6 +19,7 @@ from mbd_bridge.kernels.march import OneStep
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
+from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulation.run.problem import Problem, Records
 from mbd_bridge.simulation.start import independent_rows
@@ -71,9 +72,7 @@ class Halves:
                 if not isinstance(found, StepResult):
                     break
             if isinstance(found, StepResult):
-                raise SolveError(
-                    why_not(self._model, now, found, (end - now.t) / parts, self._start.implicit)
-                )
+                raise why_not(self._model, now, found, (end - now.t) / parts, self._start.implicit)
             now, done = found
             work += done
         return now, work
@@ -94,7 +93,9 @@ class Halves:
         return self._start.like(now._replace(t=end), first), work
 
 
-def why_not(model: Model, now: Now, taken: StepResult, length: float, implicit: bool = True) -> str:
+def why_not(
+    model: Model, now: Now, taken: StepResult, length: float, implicit: bool = True
+) -> SolveError:
     """Return why no step is taken from a state, and what to try.
 
     Parameters
@@ -105,22 +106,22 @@ def why_not(model: Model, now: Now, taken: StepResult, length: float, implicit: 
         return messages.runs_away(model, now.v)
     if not taken.near < STEP_RISK:
         steps = "implicit steps do" if implicit else "explicit_newmark does"
-        return (
+        return SolveError(
             f"the motion is near a singular position of its loops, which {steps} not pass; "
             f"integrator='rk4' does"
         )
     if not implicit:
-        return (
+        found = (
             f"the motion cannot be put back onto its loops after steps of {length:.2g} s either: "
-            f"{messages.step_too_long(length)}"
         )
+        return messages.step_too_long(length, found)
     if not taken.risk < STEP_RISK:
-        return (
+        return SolveError(
             f"Newton's iterations do not converge, in steps of {length:.2g} s neither: forces jump "
             f"or are not smooth here. Make them smoother (tanh(v/0.01) for sign(v)), or allow more "
             f"iterations=, with refresh=1 a Jacobian for each of them"
         )
-    return (
+    return SolveError(
         f"the tolerance is not met with steps of {length:.2g} s: the motion has a jump here, or "
         f"the tolerance is too small"
     )
@@ -150,13 +151,13 @@ def run_variable(
 ) -> Records:
     """Return the motion in steps of variable length."""
     run = _Variable(problem, scheme)
-    status = "finished"
+    outcome = FINISHED
     for record in range(1, -(-problem.steps // problem.every) + 1):
         steps = min(record * problem.every, problem.steps)
         try:
             run.advance(problem.start + steps * problem.h)
         except SolveError as met:
-            status = f"stopped at t = {run.now.t:.6g} s: {met}"
+            outcome = Outcome.stopped(run.now.t, met)
             run.record()
             break
         run.record()
@@ -164,7 +165,7 @@ def run_variable(
             progress(steps - (record - 1) * problem.every)
         if lookout is not None and lookout.sees(*run.last()):
             break
-    return run.records(status)
+    return run.records(outcome)
 
 
 class _Variable:
@@ -220,7 +221,7 @@ class _Variable:
         at, q, v, *_ = self._records[-1]
         return at[:, 0], q, v
 
-    def records(self, status: str) -> Records:
+    def records(self, outcome: Outcome) -> Records:
         """Return all of it."""
         at, q, v, *columns = (np.concatenate(part) for part in zip(*self._records, strict=True))
         reported = None
@@ -243,7 +244,7 @@ class _Variable:
         problem = self._problem
         z = carried(at)[:, : problem.trajectory.system.nz]
         done = round((float(at[-1, 0]) - problem.start) / problem.h)
-        return Records(at[:, 0], q, v, z, done, status, facts, work=at[:, WORK], reported=reported)
+        return Records(at[:, 0], q, v, z, done, outcome, facts, work=at[:, WORK], reported=reported)
 
     def _take(self, stop: float) -> None:
         """Take one step that satisfies the tolerance."""
@@ -260,7 +261,7 @@ class _Variable:
                 break
             self.rejected += 1
             if not length > SHORTEST * self._problem.every * self._problem.h:
-                raise SolveError(why_not(self._problem.model, now, found, length))
+                raise why_not(self._problem.model, now, found, length)
             self._next = length * max(SLOWEST, self._gain(error)) if good else 0.5 * length
         gain = min(FASTEST, self._gain(error))
         if gain > GROWTH or gain < 1.0:

@@ -195,7 +195,7 @@ class CoupledStep:
             found = self._taken(now if closed is None else now._replace(q=closed), h)
             if self._open(found.q) > self._allowed and self._loops is not None:
                 phi = self._loops.at(found.q)[0]
-                raise SolveError(messages.stays_open(self.model, None, phi, h))
+                raise messages.stays_open(self.model, None, phi, h)
         z = found.carried[: self.system.nz]
         self._account.enter(found.q, found.v, z, self._work, h)
         self.z = z

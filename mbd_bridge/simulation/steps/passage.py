@@ -29,7 +29,7 @@ import numpy as np
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.guards.messages import SHORTER
+from mbd_bridge.simulation.guards.messages import StepLengthError
 from mbd_bridge.simulation.guards.step_length import too_long
 from mbd_bridge.simulation.results.interpolation import Bridge
 from mbd_bridge.simulation.steps.reference import ReferenceStep
@@ -256,9 +256,9 @@ class Passage:
                 time += self.h
                 cut = cut + 1 if self._length < self.h / CUT else 0
                 if cut > CUTS:
-                    raise SolveError(
+                    raise StepLengthError(
                         f"the step of {self.h:.3g} s is too long for this motion, which needs "
-                        f"{self._length:.2g} s all the time; {SHORTER}"
+                        f"{self._length:.2g} s all the time; "
                     )
                 if not self.blocked(now):
                     return
@@ -323,7 +323,7 @@ class Passage:
         problem = too_long(self.model, whole.q, last.q, length)
         if problem is not None:
             self._say(now, length, prescribed=True)  # a motion that leads out of reach, rather
-            raise SolveError(problem)
+            raise problem
         return all(x.near < FAR_RISK and x.crossed < STEP_RISK for x in (whole, half, last))
 
     def _jump(self, now: Now, length: float, limit: float) -> Bridge | None:

@@ -62,7 +62,7 @@ class ReferenceStep:
         v_end = v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
         z_end = z + h / 6 * (z1 + 2 * (z2 + z3) + z4)
         if not all(np.isfinite(x).all() for x in (q_end, v_end, z_end)):
-            raise SolveError(messages.runs_away(model, v))
+            raise messages.runs_away(model, v)
         return Now(t + h, *self._onto(q_end, v_end, t + h, h), z_end)
 
     def _rate(self, q: Array, v: Array, t: float, z: Array) -> Array:
@@ -112,7 +112,7 @@ class ReferenceStep:
             q = self.model.integrate(q, -inverse @ phi)
         phi, rate, inverse = self._open(q, v, t)
         if not np.max(np.abs(phi), initial=0.0) <= OPEN_AFTER_STEP:
-            raise SolveError(messages.stays_open(self.model, self.motions, least, h))
+            raise messages.stays_open(self.model, self.motions, least, h)
         return q, v - inverse @ rate
 
     def _open(self, q: Array, v: Array, t: float) -> tuple[Array, Array, Array]:
@@ -129,6 +129,6 @@ class ReferenceStep:
             rate = np.concatenate([rate, (v[list(motions.v)] - f1) / motions.scale])
             J = np.vstack([J, np.eye(model.nv)[list(motions.v)]])
         if not np.all(np.isfinite(J)):
-            raise SolveError(messages.runs_away(model, v))
+            raise messages.runs_away(model, v)
         inverse = np.linalg.pinv(J, rcond=SINGULAR)
         return phi, rate, columns[:, None] * inverse
