@@ -102,6 +102,10 @@ def test_what_is_counted_or_limited_stays_and_what_is_named_is_unwrapped(tmp_pat
     counted = 0.61 * TIME / TIME[1] % 37.0  # turns: more than half of one a row
     motion = mbd.load_motion(written(tmp_path / "m.csv", "hinge [rev]", counted), rod, smooth="off")
     assert np.allclose(motion.q[5:, 0] - motion.q[5, 0], (counted[5:] - counted[5]) * math.tau)
+    swung = 0.45 * (np.arange(len(TIME)) % 2)  # turns: less than half of one a row
+    motion = mbd.load_motion(written(tmp_path / "s.csv", "hinge [rev]", swung), rod, smooth="off")
+    assert np.allclose(motion.q[:, 0], swung * math.tau)
+    assert not [one for one in motion.assumed if one.topic == "completed"]
     wrapped = written(tmp_path / "w.csv", "hinge [deg]", 200.0 * TIME % 360.0)
     kept = mbd.load_motion(wrapped, rod, unwrap="none", smooth="off")
     assert np.allclose(kept.q[:, 0], np.radians(200.0 * TIME % 360.0))

@@ -117,21 +117,16 @@ def test_what_is_odd_is_told_once_with_its_largest_value(tmp_path):
     assert split.notes == motion_from_table(read_table(path), ARM.model).notes
 
 
-def stream(path, output=None, mechanism=ARM, answer=None, **options):
-    split = MotionPieces(open_table(path), mechanism.model)
+def stream(path, output=None, mechanism=ARM, answer=None, smoothing=None, **options):
+    split = MotionPieces(open_table(path), mechanism.model, rows=400, smoothing=smoothing)
     counted = {"spectra": SpectraObserver()}
     answer = answer or loads_along(mechanism, JOINTS)
     return stream_loads(answer, split, output=output, observers=counted, **options)
 
 
-@pytest.fixture
-def small_pieces(monkeypatch):
-    monkeypatch.setattr(pieces, "ROWS", 400)
-
-
-@pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz", ".h5"])
-def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix):
+def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(pieces, "ROWS", 400)
     path = arm_motion(tmp_path / "motion.parquet", rows=1500)
     target = tmp_path / f"loads{suffix}"
     read = []
@@ -151,11 +146,17 @@ def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix)
     assert history.rows == 1500 and history.begin == 0.0 and np.isclose(history.end, 1.499)
 
 
-@pytest.mark.usefixtures("small_pieces")
 def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
     path = arm_motion(tmp_path / "motion.parquet", noise=1e-5)
-    found = stream(path)
-    loads = ARM.joint_loads(mbd.load_motion(path, ARM), joints=JOINTS)
+    answer, lengths = loads_along(ARM, JOINTS), []
+
+    def counted(motion):
+        lengths.append(len(motion.time))
+        return answer(motion)
+
+    found = stream(path, answer=counted, smoothing=Smoothing("off"))
+    assert sum(lengths) == 3000 and max(lengths) <= 400
+    loads = ARM.joint_loads(mbd.load_motion(path, ARM, smooth="off"), joints=JOINTS)
     whole = load_history(loads)
     columns = {f"{j}.f{x}": loads[j].force[:, k] for j in JOINTS for k, x in enumerate("xyz")}
     columns |= {f"{j}.force": np.linalg.norm(loads[j].force, axis=1) for j in JOINTS}
@@ -226,7 +227,6 @@ def test_history_of_a_follower_and_of_gears_knows_their_speeds():
     assert speeds["second"][0] <= -2.0 < speeds["second"][1]
 
 
-@pytest.mark.usefixtures("small_pieces")
 def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
     bar = four_bar()
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
@@ -243,7 +243,6 @@ def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
     assert np.isclose(history["pin.fz"].largest.value, wanted["pin"].force[:, 2].max(), rtol=1e-6)
 
 
-@pytest.mark.usefixtures("small_pieces")
 def test_what_ceases_to_be_determined_is_said_and_marked(tmp_path):
     def answer(motion):
         loads = ARM.joint_loads(motion, joints=JOINTS)
@@ -259,7 +258,6 @@ def test_what_ceases_to_be_determined_is_said_and_marked(tmp_path):
     assert said.endswith(f": {JOINTS[1]}.fz")
 
 
-@pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])
 def test_bad_rows_are_named_by_their_place_in_the_file(tmp_path, suffix):
     time = np.arange(1500) * 1e-3

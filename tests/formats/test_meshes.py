@@ -77,3 +77,14 @@ def test_a_missing_mesh_is_a_warning_and_its_name_stays(package):
     assert found.path == str(package / "meshes" / "a b.stl")
     assert missing.path is None
     assert missing.uri == "package://my_arm/meshes/missing.stl"
+
+
+def test_one_scale_of_a_mesh_is_for_all_directions(package):
+    path = package / "urdf" / "arm.urdf"
+    shapes = "".join(
+        f'<visual><geometry><mesh filename="{URI}"{scale}/></geometry></visual>'
+        for scale in ("", ' scale="2"', ' scale="2 3 4"')
+    )
+    path.write_text(f'<robot name="x"><link name="a">{shapes}</link></robot>')
+    scales = [shape.scale for shape in read(path).links[0].visuals]
+    assert scales == [(1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (2.0, 3.0, 4.0)]

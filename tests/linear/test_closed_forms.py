@@ -70,6 +70,8 @@ def test_a_mass_on_a_spring_sinks_and_swings_as_it_should():
     assert (model.state_units, model.input_units) == (("m", "m/s"), ("N",))
     (mode,) = model.modes
     assert abs(mode.damping_ratio - c / (2 * np.sqrt(k * m))) < DIGITS
+    assert abs(mode.natural_frequency - np.sqrt(k / m) / (2 * np.pi)) < DIGITS
+    assert abs(mode.frequency - np.sqrt(k / m - (c / (2 * m)) ** 2) / (2 * np.pi)) < DIGITS
 
 
 def test_states_of_force_elements_are_states_of_the_linear_model():

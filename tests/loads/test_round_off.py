@@ -30,6 +30,7 @@ def test_the_threshold_grows_with_the_machine_and_not_with_one_joint(bar, run):
         ROUND_OFF * max(weight, np.linalg.norm(loads.force, axis=-1).max())
     )
     assert floors.moment >= floors.force * bar.model.size
+    assert floors.including(1e9, 0.0).moment == pytest.approx(ROUND_OFF * 1e9 * bar.model.size)
     free = RoundOff.of(None)
     assert (free.force, free.moment) == (0.0, 0.0)
     assert free.including(2.0, 3.0).joined(floors).force == max(2.0 * ROUND_OFF, floors.force)

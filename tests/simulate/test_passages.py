@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step
 from tests.crossings import crossing, curve
 from tests.curves import MACHINES, side_by_side
@@ -159,3 +160,13 @@ def test_parallelograms_turn_as_their_closed_form_says(windows):
     jerk = factor * 9.81 * np.cos(0.8) * 1.3
     assert rate == pytest.approx(1.3 + 1e-3 * slope + 0.5e-6 * jerk, abs=1e-7)
     assert theta == pytest.approx(0.8 + 1.3e-3 + 0.5e-6 * slope, abs=1e-8)
+
+
+@pytest.mark.parametrize(("h", "least", "most"), [(1e-2, 0.0, 1e-3), (0.1, 1e6, 1e9)])
+def test_what_a_step_leaves_open_of_the_loops_is_a_risk_of_its_own(h, least, most):
+    bar = four_bar(1, 2, 1.7, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    step = simulate_step.runge_kutta_step(bar.model, independent_rows(bar.model, at.q), None)
+    *_, risks, _ = step(at.q, at.v, np.zeros(2), np.array([h]))
+    assert least <= risks[1] < most
+    assert risks[0] < 10.0  # it is far from any singular position

@@ -108,3 +108,8 @@ def test_the_distance_does_not_depend_on_where_the_machine_stands():
         found.append(bar.loops.report(at.q))
     assert np.isclose(found[0].distance, found[1].distance, rtol=1e-9)
     assert found[0].condition < 100
+
+
+@pytest.mark.parametrize(("gap", "dof"), [(3e-10, 2), (3e-9, 1)])
+def test_a_mechanism_a_nanoradian_from_a_singular_position_is_in_it(gap, dof):
+    assert four_bar().loops.report(folding(gap)).dof == dof
