@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
 In = Literal["child", "parent", "world"]
+Formulation = Literal["auto", "non-recursive", "recursive"]
 
 
 @option_group

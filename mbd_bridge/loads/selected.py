@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,11 @@ from mbd_bridge.equations.sections import Section, section_loads
 from mbd_bridge.equations.state_vectors import BodyState, state_vectors
 from mbd_bridge.kernels.tracing import fewest_operations
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.options import Formulation
 from mbd_bridge.model import JointMotion, Model, ModelJoint
 from mbd_bridge.model.spatial import Array, Inertia, is_zero, zeros
 
 NOTHING: Mapping[int, Array] = {}
-
-Formulation = Literal["auto", "non-recursive", "recursive"]
-"""How loads of the tree's joints follow: KimYou97 (30) from the terms of M and h, the recursive
-Newton-Euler equations, or what needs fewer operations."""
 
 COUPLING = "coupling"
 """Type of cuts that are gears: their actuation is the generalised force on what follows."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from mbd_bridge.base.options import Option, option_group
+from mbd_bridge.loads.options import Formulation
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.solve.wrenches import Axes
 
@@ -80,10 +81,13 @@ class OutputOptions(TypedDict, total=False):
     ----------
     loads : joints, tree or cut, whose loads the steps tell while they run: `Simulation.loads`
     outputs : functions of (t, q, v) by name, traced into the step: `Simulation.outputs`
+    formulation : of these loads: from the terms of M and h ("non-recursive", Kim and You 1997), by
+        the recursive Newton-Euler equations, or what needs fewer operations
     """
 
     loads: Annotated["Sequence[str] | str | None", Option(None)]
     outputs: Annotated["Mapping[str, StateFunction] | None", Option(None)]
+    formulation: Annotated["Formulation", Option("auto")]
 
 
 class GivenOptions(ActingOptions, OutputOptions, total=False):

@@ -8,19 +8,19 @@ joints at once, the recursion may need fewer operations: both are counted, the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from mbd_bridge.base.arguments import by_name
-from mbd_bridge.base.errors import KernelError, StateError
+from mbd_bridge.base.errors import KernelError, StateError, one_of
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.equations.sections import Section
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.options import Formulation
 from mbd_bridge.loads.selected import (
-    Formulation,
     JointPlace,
     LoadSelection,
     actuation_names,
@@ -31,6 +31,7 @@ from mbd_bridge.loads.selected import (
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting
+from mbd_bridge.simulation.options import OutputOptions
 from mbd_bridge.simulation.signals.signal import StateFunction
 from mbd_bridge.simulation.steps.step_result import carried
 from mbd_bridge.solve.applied import within_cuts
@@ -69,10 +70,12 @@ class Outputs:
     @staticmethod
     def of(
         model: Model,
-        loads: Sequence[str] | str | None,
-        functions: Mapping[str, StateFunction] | None,
+        options: OutputOptions,
     ) -> Outputs | None:
         """Return what a caller asks for, checked; None for nothing."""
+        loads, formulation = options["loads"], options["formulation"]
+        one_of("formulation", formulation, get_args(Formulation), StateError)
+        functions = options["outputs"]
         named = by_name("outputs", functions, "{'tip': lambda t, q, v: q[0]}")
         for name, function in named.items():
             if not callable(function):
@@ -82,7 +85,7 @@ class Outputs:
         if loads is None and not named:
             return None
         joints = () if loads is None else select_joints(model, loads, cuts=model.has_loops)[1]
-        return Outputs(joints, tuple(named.items()))
+        return Outputs(joints, tuple(named.items()), formulation)
 
     @property
     def tree_joints(self) -> tuple[int, ...]:

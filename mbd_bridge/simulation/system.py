@@ -33,7 +33,12 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import acting_kernel
-from mbd_bridge.simulation.options import ActingOptions, GivenOptions, SystemOptions
+from mbd_bridge.simulation.options import (
+    ActingOptions,
+    GivenOptions,
+    OutputOptions,
+    SystemOptions,
+)
 from mbd_bridge.simulation.outputs import Outputs
 from mbd_bridge.simulation.signals.effort import EffortLimits
 from mbd_bridge.simulation.signals.parts import (
@@ -227,7 +232,7 @@ class System:
         torques, wrenches = element_parts(model, self.members)
         self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         check_numbers(self)
-        self.outputs = Outputs.of(model, options["loads"], options["outputs"])
+        self.outputs = Outputs.of(model, group_part(OutputOptions, options))
         if options["end"] is not None:
             self.check_covers(options["start"], options["end"])
         if self.parameters is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.kernels import trace
 from mbd_bridge.kernels.march import March
-from mbd_bridge.loads.selected import Formulation
+from mbd_bridge.loads.options import Formulation
 from mbd_bridge.simulation.steps.compiled import SystemStep
 
 JOINTS = ["crank", "coupler_pin"]
@@ -40,9 +39,8 @@ def operations(
     machine: mbd.Mechanism, loads: list[str] | None, formulation: Formulation = "auto"
 ) -> int:
     """Return the operations of a step that reports its state, and maybe loads."""
-    system = mbd.System(machine, loads=loads, outputs={"first": lambda t, q, v: q[0]})
-    assert system.outputs is not None
-    system.outputs = replace(system.outputs, formulation=formulation)
+    first = {"first": lambda t, q, v: q[0]}
+    system = mbd.System(machine, loads=loads, outputs=first, formulation=formulation)
     rows = mbd.Equations(machine).rows
     return sum(trace(*SystemStep(system, rows).traceable()).counts().values())
 

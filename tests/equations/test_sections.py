@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.body_composites import BodyComposites
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.sections import section_loads, sections
@@ -108,9 +108,8 @@ def test_loads_in_loops_are_the_same_by_both_formulations(name: str) -> None:
     joints = [joint.name for joint in machine.model.joints if joint.moving]
     loads = []
     for formulation in ("recursive", "non-recursive"):
-        system = mbd.System(machine, loads=joints, external={machine.model.links[-1].name: PUSH})
-        assert system.outputs is not None
-        system.outputs = replace(system.outputs, formulation=formulation)
+        push = {machine.model.links[-1].name: PUSH}
+        system = mbd.System(machine, loads=joints, external=push, formulation=formulation)
         equations = mbd.Equations(system)
         nq, nv = machine.model.nq, machine.model.nv
         x = equations.start.copy()
@@ -121,6 +120,11 @@ def test_loads_in_loops_are_the_same_by_both_formulations(name: str) -> None:
     size = max(np.abs(expected[key]).max() for key in keys)
     for key in keys:
         np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=LOADS * size)
+
+
+def test_a_formulation_that_is_not_known_is_refused() -> None:
+    with pytest.raises(StateError, match="use one of auto, non-recursive, recursive"):
+        mbd.System(mbd.load(FOUR_BAR), loads="all", formulation="iterative")  # type: ignore[arg-type]
 
 
 def test_of_two_ways_the_one_with_fewer_operations_more_is_taken() -> None:
