@@ -14,7 +14,7 @@ from PIL import Image
 import mbd_bridge as mbd
 from mbd_bridge.base.assumptions import TOPICS
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.base.tabular import MOST, Series, Tabular, html_table
+from mbd_bridge.base.table import MOST, Series, Table, Tabular
 from mbd_bridge.engines.crosscheck.report import Report, Row
 
 ROOT = Path(__file__).parents[1]
@@ -90,9 +90,9 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
         (arm, "lbr_iiwa_joint_ee"), (motion, f"{JOINTS[0]}.vel"), (loads, f"{JOINTS[1]}.mz"),
         (pose, JOINTS[1]), (run, "hinge.vel"), (batch, "finished"),
         (batch.joint_loads(["hinge"]), "hinge.moment"),
-        (history, f"{JOINTS[0]}.force"),
-        (mbd.LoadCases([mbd.LoadCase("pick", history)]), "largest in"),
-        (history.spectra, "one cycle, m = 3"),
+        (history, "smallest"),
+        (mbd.LoadCases([mbd.LoadCase("pick", history)]), "largest range"),
+        (history.spectra, "m = 3"),
         (motors, "motoring"), (bearings, "radial"), (report, "pinocchio"),
     ):  # fmt: skip
         assert isinstance(thing, Tabular)
@@ -102,9 +102,10 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
             r"(?<![a-z-])color:(?!inherit)|background", page
         )  # the theme's own colours
         table = thing.to_dataframe()
-        assert len(table) and set(table.attrs["units"]) == {table.index.name, *table.columns}
+        assert len(table) and set(table.attrs["units"]) == {*table.index.names, *table.columns}
         data = thing.to_xarray()
-        assert table.index.name in data.dims or thing in (batch, pose)
+        along = ".".join(table.index.names)
+        assert along in data.dims or thing in (batch, pose, history.spectra)
         assert all("units" in one.attrs for one in data.variables.values())
     assert len(run) == len(run.time) and len(motion) == 201
 
@@ -159,11 +160,14 @@ def test_spectra_tell_the_unit_of_each_signal(loads):
     assert data.one_cycle.attrs == data.largest_range.attrs | {"units": "see one_cycle_units"}
     assert data.one_cycle.sel(signal=signal).one_cycle_units == "N m"
     assert data.one_cycle.sel(signal=signal, exponent=3.0) == spectra[signal].powers[0]
-    assert spectra.to_dataframe().attrs["units"]["largest range"] == "see unit"
+    frame = spectra.to_dataframe()
+    assert frame.attrs["units"]["largest range"] == "see unit"
+    assert frame.unit[JOINTS[0], "mz"] == "N m"
+    assert frame["one cycle, m = 3"][JOINTS[0], "mz"] == spectra[signal].powers[0]
 
 
 def test_rounding_errors_are_shown_as_zero_and_names_as_text(loads):
-    page = html_table("<b>", [Series("<i>", "", ["<u>"] * (MOST + 3))])
+    page = Table("<b>", Series("<i>", "", ["<u>"] * (MOST + 3)), [])._repr_html_()
     assert "<b>&lt;b&gt;</b>" in page and "&lt;u&gt;" in page and "3 more rows" in page
     assert "e-1" not in loads._repr_html_()
 

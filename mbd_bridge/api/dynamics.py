@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar, Unpack, cast
 
@@ -13,7 +14,7 @@ from mbd_bridge.base.arguments import finite_numbers, name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.base.extensions import extension
 from mbd_bridge.base.options import complete, part, shows_options
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.table import Table, Tabular
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel, is_traced
@@ -37,7 +38,7 @@ def _asked(function: Callable[..., Any], group: type[Group], options: Mapping[st
     return complete(function, group, options) if options else cast(Group, PLAIN)
 
 
-class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
+class MechanismDynamics(Tabular):
     """Forces and accelerations of a mechanism, and where its links are.
 
     Attributes
@@ -63,6 +64,12 @@ class MechanismDynamics(Tabular, rows="mbd_bridge.api.rows"):
             for name, one in stated.items()
             if one is not None
         }
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the joints; ``mbd info`` shows them, too."""
+        from mbd_bridge.model.outline import joint_table
+
+        return (replace(joint_table(self.model), title=repr(self)),)
 
     def elements(self, forces: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
         """Return force elements bound to the model: those given, or the mechanism's own."""

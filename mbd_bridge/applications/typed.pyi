@@ -5,7 +5,10 @@ from mbd_bridge.applications.bearings import of_mechanism as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
 from mbd_bridge.applications.bearings.bearings import Bearings
 from mbd_bridge.applications.durability.load_spectra import LoadSpectra, load_spectra
-from mbd_bridge.applications.durability.observer import equivalent_band as band_of
+from mbd_bridge.applications.durability.observer import (
+    equivalent_band as band_of,
+    equivalents as equivalents_of,
+)
 from mbd_bridge.applications.free_body import of_mechanism, of_simulation
 from mbd_bridge.applications.motors import of_mechanism as motors_of
 from mbd_bridge.applications.motors.actuator import Actuator as Actuator
@@ -41,6 +44,7 @@ class OfLoadHistory:
     @property
     def bearings(self) -> Bearings | None: ...
     equivalent_band = band_of
+    equivalents = equivalents_of
 
 class OfSimulation:
     free_body = of_simulation.free_body_of

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.base.named import Named
+from mbd_bridge.base.table import Series, Table, Tabular
 
 TOPICS: dict[str, str] = {
     "convention": "Loads",
@@ -84,7 +85,7 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class Assumptions(Named[tuple[Assumption, ...]], entries="topic of an assumption"):
+class Assumptions(Tabular, Named[tuple[Assumption, ...]], entries="topic of an assumption"):
     """All assumptions behind some results: at least one `Assumption` for every topic.
 
     Attributes
@@ -127,7 +128,17 @@ class Assumptions(Named[tuple[Assumption, ...]], entries="topic of an assumption
         """Return the same with these entries beside what was said about their topics."""
         return Assumptions((*self.entries, *entries))
 
-    def rows(self, without: Iterable[str] = ()) -> list[tuple[str, str]]:
+    def tables(self) -> tuple[Table, ...]:
+        """Return every sentence with its topic, and what a real machine has beside."""
+        left_out = ["neglected" if one.neglected else "" for one in self.entries]
+        columns = [
+            Series("assumed", "", [one.text for one in self.entries]),
+            Series("", "", left_out, marks=["doubt" if word else "" for word in left_out]),
+        ]
+        labels = Series("topic", "", [one.heading for one in self.entries])
+        return (Table("assumptions", labels, columns),)
+
+    def brief(self, without: Iterable[str] = ()) -> Table:
         """Return headings and texts; the topics of which there is nothing share the last row.
 
         Parameters
@@ -137,7 +148,9 @@ class Assumptions(Named[tuple[Assumption, ...]], entries="topic of an assumption
         shown = [one for one in self.entries if one.topic not in without]
         rows = [(one.heading, one.text) for one in shown if one.text != NONE]
         absent = [one.heading.lower() for one in shown if one.text == NONE]
-        return [*rows, ("None", ", ".join(absent))] if absent else rows
+        rows += [("None", ", ".join(absent))] if absent else []
+        heads, texts = zip(*rows, strict=True)
+        return Table("assumptions", Series("assumed", "", heads), [Series("", "", texts)])
 
     @property
     def texts(self) -> tuple[str, ...]:

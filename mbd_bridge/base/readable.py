@@ -68,6 +68,11 @@ def number(value: float, floor: float = 0.0, digits: int = DIGITS) -> str:
     return "0" if abs(value) <= floor else f"{value:.{digits}g}"
 
 
+def sentence(text: str) -> str:
+    """Return words with a capital letter in front and a full stop behind."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def instant(time: float) -> str:
     """Return a time, s, to the millisecond where it is a clock's: six digits would hide it.
 
@@ -77,6 +82,17 @@ def instant(time: float) -> str:
     ('12.3457', '1700000012.34')
     """
     return f"{time:g}" if abs(time) < CLOCK else f"{time:.3f}".rstrip("0").rstrip(".")
+
+
+def life_in_words(hours: float) -> str:
+    """Return a life in hours.
+
+    Examples
+    --------
+    >>> life_in_words(1234.5678), life_in_words(float("inf"))
+    ('1234.6', 'unlimited')
+    """
+    return number(hours) if hours < float("inf") else "unlimited"
 
 
 def on_clock(time: float, first: float) -> float:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from mbd_bridge.cli.parser import NamesAction, add_robot
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.base.table import Table
     from mbd_bridge.model import Model
     from mbd_bridge.solve import Assembly, LoopReport
 
@@ -87,6 +86,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the assembled state; return 1 if a loop stays open."""
     from mbd_bridge.base.errors import SolveError
     from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.model.outline import loop_table
 
     robot = screen.load_robot(options)
     problem = None
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     screen.show(console, _headline(robot, found, report), "")
     screen.show(console, _coordinates(robot, found, moving=bool(options.velocity)))
     if robot.model.cuts:
-        screen.show(console, "", loop_tables.loops(robot.model, report, found))
+        screen.show(console, "", loop_table(robot.model, report.redundant, found.loops))
     if problem is None:
         for line in loop_tables.remarks(report, found):
             screen.show(console, line)
@@ -180,21 +180,15 @@ def _number(value: float) -> str:
 
 
 def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
-    from mbd_bridge.cli import screen
+    from mbd_bridge.base.table import Series, Table
     from mbd_bridge.model.units import model_units
 
-    model = robot.model
+    model, missing = robot.model, [None] * (robot.nq - robot.nv)
     of_q, of_v = model_units(model)
-    rows: list[tuple[str, ...]] = []
-    for name, value, unit in zip(model.coordinate_names, found.q, of_q, strict=True):
-        rows.append((name, _number(value), "" if unit == "1" else unit))
-    if not moving:
-        return screen.table(("coordinate", ">value", "unit"), rows)
-    blank = ("", "", "")
-    rates = [
-        (name, _number(value), f"{unit}/s")
-        for name, value, unit in zip(model.velocity_names, found.v, of_v, strict=True)
-    ]
-    rates += [blank] * (len(rows) - len(rates))
-    joined = [(*q, *v) for q, v in zip(rows, rates, strict=True)]
-    return screen.table(("coordinate", ">value", "unit", "velocity", ">value", "unit"), joined)
+    units = ["" if unit == "1" else unit for unit in of_q]
+    columns = [Series("value", units, found.q, shown=_number)]
+    if moving:
+        rates = [f"{unit}/s" for unit in of_v] + [""] * len(missing)
+        columns.append(Series("velocity", "", [*model.velocity_names, *missing]))
+        columns.append(Series("value", rates, [*found.v, *missing], shown=_number))
+    return Table("coordinates", Series("coordinate", "", model.coordinate_names), columns)

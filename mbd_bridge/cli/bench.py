@@ -98,11 +98,9 @@ def _footer(result: Bench) -> None:
         "difference: the largest one, relative, where both sides give the same quantity",
         *([result.note] if result.note else []),
         "",
-        screen.table(
-            ("", ">ms"), [(row.what, f"{1e3 * row.ours:.1f}") for row in result.compilations]
-        ),
+        result.compiled(),
         "",
-        screen.table(("", ""), list(result.facts.items())),
+        result.measured_on(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import case_words, external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_robot
@@ -46,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the envelope, or the variants."""
+    from os.path import basename
+
     from mbd_bridge.cli import screen
 
     files = case_words.files(options)
@@ -54,10 +56,13 @@ def run(options: argparse.Namespace) -> int:
     console = screen.stdout()
     screen.show(console, cases.cases[0].history.convention)
     if not options.compare:
-        screen.show(console, _envelope(cases, options.exponents))
+        screen.show(console, cases.tables()[0])
         return 0
-    variants = {name: _cases(name, files, weights, options) for name in options.compare}
-    screen.show(console, _compared(cases, variants))
+    names = [basename(path) for path in options.compare]
+    names = names if len({*names}) == len(names) else options.compare
+    pairs = zip(names, options.compare, strict=True)
+    variants = {name: _cases(path, files, weights, options) for name, path in pairs}
+    screen.show(console, cases.beside(variants))
     return 0
 
 
@@ -89,52 +94,3 @@ def _cases(
             screen.say(f"{name}: {note}")
         found.append(LoadCase(name, history, weights.get(name, 1.0)))
     return LoadCases(found)
-
-
-def _compared(first: LoadCases, others: dict[str, LoadCases]) -> Any:
-    """Return the peaks of a machine and of its variants, and the ratios."""
-    from os.path import basename
-
-    from mbd_bridge.cli import screen
-
-    names = list(map(basename, others))
-    names = names if len({*names}) == len(names) else list(others)
-    each = {name: {x.signal.name: x for x in first.compare(one)}
-            for name, one in zip(names, others.values(), strict=True)}  # fmt: skip
-    rows: list[tuple[str, ...]] = []
-    for signal in first.signals:
-        peak = first.peak(signal.name)
-        cells = [f"{peak.extreme.value:.5g}", peak.case]
-        sure = first.determined(signal.name)
-        for name, one in zip(names, others.values(), strict=True):
-            found = each[name].get(signal.name)
-            if found is None:
-                cells += ["not there", "", ""]
-                continue
-            sure = sure and one.determined(signal.name)
-            ratio = "" if found.ratio != found.ratio else f"{found.ratio:.4g}"
-            cells += [f"{found.second.extreme.value:.5g}", found.second.case, ratio]
-        if not sure:
-            cells = ["undetermined", *["" for _ in cells[1:]]]
-        rows.append((signal.joint, signal.quantity, *cells, signal.unit))
-    heads = [head for name in names for head in (f">peak of {name}", "case", ">ratio")]
-    return screen.table(("joint", "", ">peak", "case", *heads, "unit"), rows)
-
-
-def _envelope(cases: LoadCases, exponents: list[float]) -> Any:
-    from mbd_bridge.cli import screen
-
-    rows: list[tuple[str, ...]] = []
-    for signal in cases.signals:
-        name = signal.name
-        if signal.resultant:
-            continue
-        high, low = cases.largest(name), cases.smallest(name)
-        ranges = [f"{cases.damage_equivalent(name, m):.5g}" for m in exponents]
-        numbers = [f"{high.extreme.value:.5g}", high.case, f"{low.extreme.value:.5g}", low.case]
-        if not cases.determined(name):
-            numbers, ranges = ["undetermined", "", "", ""], ["" for _ in exponents]
-        rows.append((signal.joint, signal.quantity, *numbers, *ranges, signal.unit))
-    heads = [f">m = {m:g}" for m in exponents]
-    columns = ("joint", "", ">largest", "case", ">smallest", "case", *heads, "unit")
-    return screen.table(columns, rows)

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from mbd_bridge.engines.crosscheck import Row
 
 SUMMARY = "compare loads and dynamics with pinocchio, pybullet and MuJoCo"
 DESCRIPTION = """\
@@ -52,32 +46,11 @@ def run(options: argparse.Namespace) -> int:
             robot.model, states=options.states, seed=options.seed, pybullet=options.pybullet
         )
     console = screen.stdout()
-    for referee in dict.fromkeys(row.referee for row in report.rows):
-        rows = [row for row in report.rows if row.referee == referee]
-        screen.show(console, f"against {referee}", _table(rows), "")
+    for table in report.tables():
+        screen.show(console, table.title, table, "")
     verdict, comma, rest = report.verdict.partition(",")
     on = f"on {options.states} states (seed {options.seed}) of {robot.name}"
     screen.show(console, f"{verdict} {on}{comma}{rest}")
     for reason in report.absent:
         screen.say(f"not asked: {reason}")
     return 0 if report.passed else DISAGREEMENT
-
-
-def _table(rows: list[Row]) -> Table:
-    from rich.text import Text
-
-    from mbd_bridge.cli import screen
-
-    agrees, differs = Text("agrees", style="green"), Text("DIFFERS", style="bold red")
-    cells = [
-        (
-            row.quantity,
-            f"{row.error:.1e}" if row.compared else "-",
-            f"{row.tolerance:.0e}" if row.compared else "-",
-            (agrees if row.passed else differs) if row.compared else "not compared",
-            row.worst,
-            row.note,
-        )
-        for row in rows
-    ]
-    return screen.table(("quantity", ">error", ">allowed", "", "worst at", "note"), cells)

@@ -83,7 +83,7 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
-    from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.cli import screen
 
     motion_file.check_given(options)
     shared.check_table(options)
@@ -118,14 +118,15 @@ def run(options: argparse.Namespace) -> int:
         notes = tuple(note for note in notes if note not in assumed.texts)
     screen.say_all(notes)
     if options.output is not None:
-        screen.show(screen.stderr(), f"{solver.convention}", loop_tables.peaks(peaks))
+        screen.show(screen.stderr(), f"{solver.convention}", peaks.table())
         if efforts:
-            screen.show(screen.stderr(), "", loop_tables.efforts(efforts))
+            screen.show(screen.stderr(), "", *efforts.tables())
         for summary in summaries:
             tables, more = summary.told()
-            screen.show(screen.stderr(), "", *tables)
+            for table in tables:
+                screen.show(screen.stderr(), "", table)
             assumed = assumed.adding(*more)
-        screen.show(screen.stderr(), "", screen.assumptions(assumed), "")
+        screen.show(screen.stderr(), "", assumed.brief(without=("convention",)), "")
         screen.rows_written(rows, options.output)
     return 0
 

@@ -7,14 +7,12 @@ import io
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from os.path import basename, exists, splitext
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
-from rich.markup import escape
 from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
 from mbd_bridge.base.errors import (
@@ -28,12 +26,7 @@ from mbd_bridge.base.errors import (
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.base.assumptions import Assumptions
-
-WIDTH = 1000
-"""Columns of what is printed: no cell is folded, a long line is for the terminal or `less -S`."""
-
-Cell = str | Text
+    from mbd_bridge.base.table import Table, Tabular
 
 
 def stdout() -> Console:
@@ -54,7 +47,7 @@ def stderr() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    return Console(stderr=stderr, highlight=False, emoji=False, width=WIDTH)
+    return Console(stderr=stderr, highlight=False, emoji=False)
 
 
 _told: Callable[[str], object] | None = None
@@ -85,49 +78,20 @@ def say_compilation(lines: int, seconds: float) -> None:
         (_told or say)(text)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
-    """Return a table without lines.
-
-    Parameters
-    ----------
-    headings : a heading that begins with ">" stands over numbers, aligned to the right
-    rows : of cells; markup has no meaning in them
-    """
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in headings:
-        numeric = heading.startswith(">")
-        made.add_column(
-            escape(heading.removeprefix(">")),
-            justify="right" if numeric else "left",
-            overflow="fold",
-        )
-    for row in rows:
-        made.add_row(*(Text(visible(c)) if isinstance(c, str) else _shown(c) for c in row))
-    return made
-
-
-def assumptions(found: Assumptions) -> Table:
-    """Return what results assume, topic by topic; their convention stands above them."""
-    return table(("assumed", ""), found.rows(without=("convention",)))
-
-
-def _shown(cell: Text) -> Text:
-    """Return a cell with control characters written out; those that have some lose their style."""
-    plain = visible(cell.plain)
-    return cell if plain == cell.plain else Text(plain)
-
-
 def show(console: Console, *things: Table | str) -> None:
     """Print tables and plain text, without blanks at the ends of lines."""
     for one in things:
-        thing = visible(one) if isinstance(one, str) else one
+        text = Text(visible(one)) if isinstance(one, str) else one.terminal()
         if console.is_terminal:
-            console.print(thing, markup=False)
+            console.print(text, soft_wrap=True)
         else:
-            with console.capture() as captured:
-                console.print(thing, markup=False)
-            lines = captured.get().splitlines()
-            console.file.write("".join(line.rstrip() + "\n" for line in lines))
+            console.file.write("".join(line.rstrip() + "\n" for line in text.plain.split("\n")))
+
+
+def show_tables(result: Tabular) -> None:
+    """Print the tables of a result, a blank line between them."""
+    for k, table in enumerate(result.tables()):
+        show(stdout(), *[""] * (k > 0), table)
 
 
 def say(text: str, kind: str = "note") -> None:

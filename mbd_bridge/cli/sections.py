@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
+    from mbd_bridge.base.table import Series, Table
     from mbd_bridge.cli import screen
     from mbd_bridge.files.tables import Column, TableWriter
     from mbd_bridge.loads.sections import SectionSolver, has_fibres
@@ -100,11 +101,12 @@ def run(options: argparse.Namespace) -> int:
     if not stress:
         screen.say(f"no stress: the section of {options.link!r} has no half_y and half_z")
     if options.output is not None:
-        heads = [f"{name}, {unit}" for name, unit in units.items()]
-        for unit in set(units.values()):
-            own = np.array([one == unit for one in units.values()])
-            largest[:, own] *= largest[:, own] > ROUNDING * largest[:, own].max(initial=0.0)
-        lines = [[f"{p:g}", *(f"{v:.5g}" for v in row)] for p, row in zip(x, largest, strict=True)]
-        screen.show(screen.stderr(), "largest, by size", screen.table(["x, m", *heads], lines), "")
+        floors: dict[str, float] = {}
+        for unit, sizes in zip(units.values(), largest.T, strict=True):
+            floors[unit] = max(floors.get(unit, 0.0), ROUNDING * float(sizes.max()))
+        pairs = zip(units.items(), largest.T, strict=True)
+        shown = [Series(name, unit, sizes) for (name, unit), sizes in pairs]
+        peaks = Table("largest, by size", Series("x", "m", x), shown, floors=floors)
+        screen.show(screen.stderr(), peaks.title, peaks, "")
         screen.rows_written(rows, options.output)
     return 0

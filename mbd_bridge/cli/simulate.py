@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Simulate, write the table, say how it went."""
     from mbd_bridge.base.errors import SolveError, visible
-    from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.cli import screen
     from mbd_bridge.loads.peaks import LoadPeaks
 
     shared.check_table(options)
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
     if loads is not None:
         peaks = LoadPeaks(robot.model, loads)
         peaks.add(motion.time, loads)
-        screen.show(screen.stderr(), f"{loads.convention}", loop_tables.peaks(peaks))
+        screen.show(screen.stderr(), f"{loads.convention}", peaks.table())
     for line in (*screen.forces_said(robot), *motion.notes, *_summary(motion)):
         screen.say(line)
     if options.output is not None:

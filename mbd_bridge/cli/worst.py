@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             threads=options.threads,
         )
-    _show(found)
+    screen.show_tables(found)
     apart = f", {options.clearance:g} from singular ones" if robot.model.has_loops else ""
     screen.say(f"{found.existing} of {found.samples} poses exist{apart}; at rest, under gravity")
     screen.say_all(screen.forces_said(robot))
@@ -93,26 +93,6 @@ def run(options: argparse.Namespace) -> int:
         _write(found, options.output)
         screen.say(f"values and poses written to {options.output}")
     return 0
-
-
-def _show(found: WorstPoses) -> None:
-    from mbd_bridge.base.readable import number
-    from mbd_bridge.cli import screen
-
-    rows = []
-    for joint, component in found.highest:
-        worst = found.worst(joint, component)
-        if not worst.value:
-            continue
-        low = found.lowest.get((joint, component))
-        lowest = "" if low is None else number(low.value)
-        place = ", ".join(
-            f"{name} {value:.4g}" for name, value in zip(found.coordinates, worst.q, strict=True)
-        )
-        high = number(found.highest[joint, component].value)
-        rows.append((joint, component, number(worst.value), worst.unit, lowest, high, place))
-    headings = ("joint", "load", ">worst", "unit", ">lowest", ">highest", "at (rad, m)")
-    screen.show(screen.stdout(), screen.table(headings, rows))
 
 
 def _write(found: WorstPoses, path: str) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError, real_number, some
+from mbd_bridge.base.table import Series, Table
 from mbd_bridge.forces.bodies import Bodies
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
@@ -280,6 +281,17 @@ def named(elements: Sequence[ForceElement]) -> tuple[str, ...]:
     """Return a sentence that names force elements, if there are some."""
     names = [element.name for element in elements]
     return (f"force elements {some(names, SHOWN)}",) if names else ()
+
+
+def element_table(elements: Sequence[ForceElement]) -> Table:
+    """Return what each force element is, where it acts, and its numbers."""
+    columns = [
+        Series("type", "", [type(element).__name__ for element in elements]),
+        Series("acts", "", [element.place for element in elements]),
+        Series("numbers", "", [element.numbers for element in elements]),
+    ]
+    labels = Series("name", "", [element.name for element in elements])
+    return Table("force elements", labels, columns)
 
 
 def replaced_by(model: Model, elements: Iterable[ForceElement]) -> frozenset[tuple[str, str]]:

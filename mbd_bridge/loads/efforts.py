@@ -21,7 +21,7 @@ from mbd_bridge.base.assumptions import Assumption, Number
 from mbd_bridge.base.errors import StateError, count, some
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.readable import instant, quantity
-from mbd_bridge.base.tabular import Rows, Series, Tabular
+from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion.motion import Motion
 
@@ -74,11 +74,16 @@ class EffortDifference:
         )
 
 
+COMPARED = (
+    "Measured efforts of the recording, taken to be at the joint, minus the computed actuation. "
+    "They are compared, and not used for the loads."
+)
+
+
 @dataclass(frozen=True)
 class EffortDifferences(
     Tabular,
     Named[EffortDifference],
-    rows="mbd_bridge.loads.efforts",
     entries="measured and computed effort",
 ):
     """The differences of all degrees of freedom that were measured and computed.
@@ -110,23 +115,23 @@ class EffortDifferences(
             text = f"compared with the computed actuation: {said}"
         return (Assumption("efforts", f"{text}; not used for the loads", numbers),)
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return the differences."""
+        each = self.entries
+        units = [one.unit for one in each]
+        columns = [
+            Series("RMS", units, [one.measured_rms for one in each]),
+            Series("difference, RMS", units, [one.rms for one in each]),
+            Series("share", "", [one.share for one in each], shown=lambda x: f"{100.0 * x:.2g} %"),
+            Series("at most", units, [one.largest for one in each]),
+            Series("at", "s", [one.time for one in each], shown=instant),
+        ]
+        labels = Series("measured effort of", "", self.names)
+        title = "measured efforts minus computed actuation"
+        return (Table(title, labels, columns, caption=COMPARED),)
+
     def __repr__(self) -> str:
         return f"EffortDifferences({count(len(self.entries), 'degree')} of freedom)"
-
-
-def rows_of(found: EffortDifferences) -> Rows:
-    """Return the differences as rows."""
-    each = found.entries
-    columns = (
-        Series("unit", "", [one.unit for one in each]),
-        Series("measured RMS", "", [one.measured_rms for one in each]),
-        Series("RMS of the difference", "", [one.rms for one in each]),
-        Series("share", "1", [one.share for one in each]),
-        Series("largest", "", [one.largest for one in each]),
-        Series("at", "s", [one.time for one in each]),
-    )
-    index = Series("degree of freedom", "", [one.name for one in each])
-    return Rows("measured efforts minus computed actuation", index, columns)
 
 
 def measured_actuation(loads: JointLoads, motion: Motion) -> Floats | None:

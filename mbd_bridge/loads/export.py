@@ -1,4 +1,4 @@
-"""Joint loads as the columns and rows of a table, with units and convention."""
+"""Joint loads as tables, arrays and files, with units and convention."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.table import Arrays, Series, Table, of_units
 from mbd_bridge.files.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model import Model
@@ -21,6 +22,7 @@ from mbd_bridge.motion.table import (
     COMPONENTS,
     FORCES,
     LOAD,
+    MOMENTS,
     REACTION,
     SPINS,
     TIME,
@@ -31,6 +33,8 @@ from mbd_bridge.motion.table import (
 )
 
 Floats = NDArray[np.float64]
+
+AXES = ("x", "y", "z")
 
 
 def load_columns(loads: JointLoads) -> tuple[Column, ...]:
@@ -90,6 +94,99 @@ def load_rows(loads: JointLoads, bands: bool | None = None) -> Floats:
                 some = [known.force[:, k], known.moment[:, k], known.actuation[:, place]]
             parts += [BAND * x if known is not None else 0.0 * x for x in some]
     return np.hstack(parts)
+
+
+def load_table(loads: JointLoads) -> Table:
+    """Return loads of one state, a joint each; of N states an instant each, columns as in files."""
+    title, floors = repr(loads), loads.round_off.floors
+    if loads.force.ndim == 3:
+        columns = [
+            Series(column.name, column.unit or "", values)
+            for column, values in zip(load_columns(loads), load_rows(loads).T, strict=True)
+        ]
+        return Table(title, _index(loads), columns, long=True, floors=floors)
+    columns = [
+        Series(name, unit, vectors[:, k], sure=loads.unique[:, first + k])
+        for names, unit, vectors, first in (
+            (FORCES, "N", loads.force, 0),
+            (MOMENTS, "N m", loads.moment, 3),
+        )
+        for k, name in enumerate(names)
+    ]
+    single = [place if place.stop - place.start == 1 else None for place in loads.actuation_of]
+    moved = [
+        actuation_units(loads.model, joint) if loads.model and place else ("",)
+        for joint, place in zip(loads.joints, single, strict=True)
+    ]
+    actuation = Series(
+        "actuation",
+        [FORCE_UNIT.get(unit, "") for (unit,) in moved],
+        [None if place is None else float(loads.actuation[place][0]) for place in single],
+        sure=[place is None or bool(loads.actuation_unique[place][0]) for place in single],
+    )
+    labels = Series("joint", "", loads.joints)
+    return Table(title, labels, [*columns, actuation], floors=floors, brackets=True)
+
+
+def _index(loads: JointLoads) -> Series:
+    if loads.time is not None:
+        return Series("time", "s", loads.time)
+    return Series("state", "", np.arange(len(loads.force)))
+
+
+def load_arrays(loads: JointLoads, along: Sequence[Series] | None = None) -> Arrays:
+    """Return loads as arrays over joints and axes, or actuators.
+
+    Parameters
+    ----------
+    along : places along the dimensions before these, such as trajectories and times; None: those
+        of these loads
+    """
+    if along is None:
+        along = [_index(loads)] * (loads.force.ndim == 3)
+    if loads.model is None:
+        raise StateError("these loads do not know their mechanism, so the units neither")
+    pairs = zip(loads.joints, loads.actuation_of, strict=True)
+    moved = [joint for joint, place in pairs if place.stop > place.start]
+    rates = [unit for joint in moved for unit in actuation_units(loads.model, joint)]
+    forces = [FORCE_UNIT[unit] for unit in rates]
+    before, known = tuple(one.name for one in along), loads.uncertainty
+    components = {
+        "force": (loads.force, "N"),
+        "moment": (loads.moment, "N m"),
+        "force_unique": (loads.unique[..., :3], ""),
+        "moment_unique": (loads.unique[..., 3:], ""),
+        "reaction_force": (loads.reaction_force, "N"),
+        "reaction_moment": (loads.reaction_moment, "N m"),
+    }
+    if loads.reaction_unique is not None:
+        components["reaction_force_unique"] = loads.reaction_unique[..., :3], ""
+        components["reaction_moment_unique"] = loads.reaction_unique[..., 3:], ""
+    actuators = {
+        "actuation": (loads.actuation, forces),
+        "actuation_unique": (loads.actuation_unique, [""] * len(rates)),
+        "speed": (loads.speed, [f"{unit}/s" for unit in rates]),
+        "measured_efforts": (loads.measured_efforts, forces),
+    }
+    if known is not None:
+        components["force_deviation"] = known.force, "N"
+        components["moment_deviation"] = known.moment, "N m"
+        actuators["actuation_deviation"] = known.actuation, forces
+    variables = [
+        Series(name, unit, values, (*before, "joint", "axis"))
+        for name, (values, unit) in components.items()
+        if values is not None
+    ]
+    places = [one._replace(dims=(one.name,)) for one in along]
+    places += [Series("joint", "", loads.joints, ("joint",)), Series("axis", "", AXES, ("axis",))]
+    if rates:
+        places.append(Series("actuator", "", loads.actuation_names, ("actuator",)))
+        for name, (values, units) in actuators.items():
+            if values is not None:
+                variable, unit = of_units(name, values, (*before, "actuator"), units)
+                variables.append(variable)
+                places += [unit] * any(units)
+    return Arrays(variables, places, {"convention": str(loads.convention)})
 
 
 def load_attributes(loads: JointLoads) -> dict[str, str]:

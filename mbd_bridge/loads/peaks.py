@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.readable import instant
+from mbd_bridge.base.table import Series, Table, only
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags
+from mbd_bridge.loads.signals import Flags, signal_labels
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion.smoothing import BAND
@@ -170,6 +172,21 @@ class LoadPeaks:
             if self._reaction:
                 found += [next(lengths).peak, next(lengths).peak]
         return found
+
+    def table(self) -> Table:
+        """Return the peaks, taken over the determined components."""
+        each, floors = self.rows, self.round_off.floors
+        units, sure = [one.unit for one in each], [one.known for one in each]
+        acts = [one.known and abs(one.peak) > floors.get(one.unit, 0.0) for one in each]
+        without = [" ".join(one.without) or "actuation" * (not one.known) for one in each]
+        peaks, bands = [one.peak for one in each], [one.band for one in each]
+        columns = [
+            Series("peak", units, peaks, bands=bands, sure=sure),
+            Series("RMS", units, [one.rms for one in each], sure=sure),
+            Series("at", "s", only([one.time for one in each], acts), shown=instant),
+            Series("without (undetermined)", "", without),
+        ]
+        return Table("largest loads", signal_labels(each), columns, floors=floors)
 
     @property
     def round_off(self) -> RoundOff:

@@ -14,7 +14,7 @@ from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.assumptions import Assumption, Assumptions
 from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.table import Arrays, Table, Tabular
 from mbd_bridge.loads.convention import Convention, Plane
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model import Model
@@ -64,13 +64,7 @@ class OneJoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JointLoads(
-    Tabular,
-    Named[OneJoint],
-    Extended,
-    rows="mbd_bridge.loads.rows",
-    entries="joint in these loads",
-):
+class JointLoads(Tabular, Named[OneJoint], Extended, entries="joint in these loads"):
     """Loads of some joints at one state or at N states.
 
     Attributes
@@ -280,6 +274,17 @@ class JointLoads(
         from mbd_bridge.loads.pictures import plot_polar
 
         return plot_polar(self, joints, plane, ax=ax)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the loads, of one state a joint each; of N states columns as files have them."""
+        from mbd_bridge.loads.export import load_table
+
+        return (load_table(self),)
+
+    def _arrays(self) -> Arrays:
+        from mbd_bridge.loads.export import load_arrays
+
+        return load_arrays(self)
 
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 2 else len(self.force), "state")

@@ -65,7 +65,12 @@ class RoundOff(NamedTuple):
 
     def floor(self, unit: str) -> float:
         """Return the size of rounding errors in "N" or "N m"; 0 in other units."""
-        return {"N": self.force, "N m": self.moment}.get(unit, 0.0)
+        return self.floors.get(unit, 0.0)
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """The sizes by unit."""
+        return {"N": self.force, "N m": self.moment}
 
     def cleaned(self, values: Floats, unit: str) -> Floats:
         """Return values in "N" or "N m" with 0 in place of rounding errors."""

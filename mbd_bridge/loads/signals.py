@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.table import PART, Series
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES
@@ -42,6 +45,20 @@ class LoadSignal:
     def resultant(self) -> bool:
         """Whether it is the length of a vector."""
         return self.quantity in RESULTANTS
+
+
+class OfJoint(Protocol):
+    """Something of one joint, such as a signal or its peak."""
+
+    joint: str
+    quantity: str
+
+
+def signal_labels(signals: Iterable[LoadSignal | OfJoint]) -> tuple[Series, Series]:
+    """Return what the rows of a table of signals stand for: joint and quantity."""
+    pairs = [(one.joint, one.quantity) for one in signals]
+    joints, quantities = zip(*pairs, strict=True) if pairs else ((), ())
+    return Series("joint", "", joints), Series(PART, "", quantities)
 
 
 class Signals:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.assumptions import Assumption, replaced
 from mbd_bridge.base.errors import StateError, count, some
-from mbd_bridge.base.tabular import AlongTime
+from mbd_bridge.base.table import AlongTime, Arrays, Series, Table
 from mbd_bridge.base.units import find_unit
 from mbd_bridge.files.table import ColumnTable
 from mbd_bridge.model import Body, Model, ModelJoint
@@ -52,7 +52,8 @@ from mbd_bridge.motion.smoothing import (
     make_plan,
 )
 from mbd_bridge.motion.smoothing.notes import fluctuation_doubts, noise_notes
-from mbd_bridge.motion.table import save_motion
+from mbd_bridge.motion.state_arrays import state_arrays
+from mbd_bridge.motion.table import motion_series, save_motion
 from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion(AlongTime, rows="mbd_bridge.motion.rows"):
+class Motion(AlongTime):
     """States of a model along time.
 
     Attributes
@@ -102,6 +103,23 @@ class Motion(AlongTime, rows="mbd_bridge.motion.rows"):
         names = ("time", "q", "v", "a", *(("efforts",) if self.efforts is not None else ()))
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
+    @property
+    def _machine(self) -> Model:
+        if self.model is None:
+            raise StateError("this motion does not know its mechanism, so its units neither")
+        return self.model
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return coordinates, velocities and accelerations, columns as files have them."""
+        columns = motion_series(self._machine, self.q, self.v, self.a)
+        time = Series("time", "s", self.time)
+        return (Table(repr(self), time, columns, long=True, notes=self.notes),)
+
+    def _arrays(self) -> Arrays:
+        states = {"q": self.q, "v": self.v, "a": self.a}
+        states |= {} if self.efforts is None else {"efforts": self.efforts}
+        return state_arrays(self._machine, self.time, states)
+
     def save(self, path: str | PathLike[str], *, digits: int | None = None) -> None:
         """Write the motion, rates and all, to .csv, .parquet, .npz or .h5, with units.
 
@@ -109,12 +127,10 @@ class Motion(AlongTime, rows="mbd_bridge.motion.rows"):
         ----------
         digits : significant digits in a text; None for all. The other kinds hold all
         """
-        if self.model is None:
-            raise StateError("this motion does not know its mechanism, so its units neither")
-        parts = [self.time, self.q, self.v, self.a]
-        measured, own = saved_efforts(self.model, self.efforts), self.notes
+        model, parts = self._machine, [self.time, self.q, self.v, self.a]
+        measured, own = saved_efforts(model, self.efforts), self.notes
         gaps = None if measured is None else True
-        save_motion(path, self.model, parts, beside=measured, digits=digits, notes=own, gaps=gaps)
+        save_motion(path, model, parts, beside=measured, digits=digits, notes=own, gaps=gaps)
 
     def plot(
         self,

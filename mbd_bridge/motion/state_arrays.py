@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbd_bridge.base.tabular import Arrays, Series, of_units
+from mbd_bridge.base.table import Arrays, Series, of_units
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, RATE, model_units

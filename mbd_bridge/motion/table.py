@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.table import Series
 from mbd_bridge.files.tables import Column, TableWriter
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import RATE, model_units
@@ -55,12 +56,22 @@ class FurtherColumns(NamedTuple):
 
 def motion_columns(model: Model) -> tuple[Column, ...]:
     """Return the columns of a motion: time, coordinates, velocities, accelerations."""
+    none = (np.empty((0, width)) for width in (model.nq, model.nv, model.nv))
+    return TIME, *(Column(x.name, x.plain_unit) for x in motion_series(model, *none))
+
+
+def motion_series(model: Model, *states: Floats) -> list[Series]:
+    """Return the columns of states: q (N, nq), and v and a (N, nv) if they are given."""
     of_q, of_v = model_units(model)
     names = model.coordinate_names, model.velocity_names, model.velocity_names
-    columns, all_units = [TIME], (of_q, of_v, of_v)
-    for suffix, per, own, units in zip(("", ".vel", ".acc"), RATE, names, all_units, strict=True):
-        columns += [Column(n + suffix, unit + per) for n, unit in zip(own, units, strict=True)]
-    return tuple(columns)
+    found = []
+    for k, values in enumerate(states):
+        each = zip(names[k], (of_q, of_v, of_v)[k], values.T, strict=True)
+        found += [
+            Series(name + (".vel", ".acc")[k - 1] * (k > 0), unit + RATE[k], column)
+            for name, unit, column in each
+        ]
+    return found
 
 
 def save_motion(

@@ -14,7 +14,7 @@ from mbd_bridge.base.plots.style import FAINT, VERMILION
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
 from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports.page import charts, figure
-from mbd_bridge.reports.tables import Sizing
+from mbd_bridge.reports.sizing import Sizing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

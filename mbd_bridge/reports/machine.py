@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mbd_bridge.base.errors import count
-from mbd_bridge.model import Model
-from mbd_bridge.reports import outline
-from mbd_bridge.reports.page import Cell, paragraph, table
+from mbd_bridge.model import Model, outline
+from mbd_bridge.reports.page import paragraph, table
 from mbd_bridge.solve import LoopReport
 
 
@@ -16,9 +15,7 @@ def machine(model: Model, loops: LoopReport | None) -> str:
     ----------
     loops : at a position of the motion; None for a tree
     """
-    headings, rows = outline.rows(model)
-    drawn: list[list[Cell]] = [[(row[0], "tree"), *row[1:]] for row in rows]
-    parts = [paragraph(_sizes(model)), table(headings, drawn, outline.legend(model))]
+    parts = [paragraph(_sizes(model)), table(outline.joint_table(model))]
     if loops is not None:
         parts.append(_loops(model, loops))
     return "\n".join(parts)
@@ -36,18 +33,12 @@ def _sizes(model: Model) -> str:
 
 
 def _loops(model: Model, found: LoopReport) -> str:
-    rows: list[list[Cell]] = []
-    for cut in model.cuts:
-        ends = [model.links[link].name for link in cut.links]
-        shared = found.redundant.get(cut.name, 0)
-        rows.append([cut.name, cut.type, *ends, str(len(cut.rows)), str(shared)])
-    headings = ("loop joint", "type", "predecessor", "successor", ">rows", ">share in redundancy")
     lost = found.rows - found.rank
     said = (
-        f"{found.mobility} with the loops closed; {found.rows} constraint "
-        f"rows, "
-        f"{lost} of them redundant."
+        f"{found.mobility} with the loops closed; {found.rows} constraint rows, {lost} of them "
+        f"redundant."
     )
     if found.passive:
         said += f" Passive: {', '.join(found.passive)}."
-    return table(headings, rows, "Joints that close loops: cut here, exact.") + paragraph(said)
+    shown = outline.loop_table(model, found.redundant)
+    return table(shown, "Joints that close loops: cut here, exact.") + paragraph(said)

@@ -5,13 +5,9 @@ from __future__ import annotations
 from mbd_bridge.applications.motors import MotorDuty, Motors, Verdict
 from mbd_bridge.applications.motors.pictures import torque_speed
 from mbd_bridge.base.plots import draw_torque_speed, style
-from mbd_bridge.base.readable import banded, number, quantity
 from mbd_bridge.loads.streaming import LoadCases
 from mbd_bridge.reports.figures import svg
-from mbd_bridge.reports.page import Cell, charts, table, verdict
-
-KINDS = {"fits": "good", "exceeded": "bad", "open": "doubt"}
-"""How verdicts look."""
+from mbd_bridge.reports.page import charts, table, verdict
 
 ORDER = {"fits": 0, "open": 1, "exceeded": 2}
 """Which of several verdicts counts: the one that comes last."""
@@ -25,14 +21,9 @@ AXES = (0.155, 0.45, 0.825, 0.42)
 
 def motors_section(motors: Motors) -> str:
     """Return what each motor has to do, and its torque over speed."""
-    rows: list[list[Cell]] = [_row(duty) for duty in motors.duties]
-    headings = ("motor of", ">peak", ">RMS", ">top speed", ">motoring", ">braking", "verdict")
-    said = (
-        "At the motor's shaft, with gears, rotor and friction as stated. Motoring is power that "
-        "the motor gives, braking what it takes."
-    )
     drawn = [_chart(duty) for duty in motors.duties if duty.peak.value]
-    return table(headings, rows, said) + (charts(drawn) if drawn else "")
+    shown = "\n".join(map(table, motors.tables()))
+    return shown + (charts(drawn) if drawn else "")
 
 
 def motors_verdicts(cases: LoadCases) -> str:
@@ -59,19 +50,6 @@ def motors_verdicts(cases: LoadCases) -> str:
         text = f"No verdict on the motor of {', '.join(unsaid)}: what is missing stands in Motors."
         lines.append(verdict(text, "doubt"))
     return "\n".join(lines)
-
-
-def _row(duty: MotorDuty) -> list[Cell]:
-    said = duty.verdict
-    return [
-        duty.name,
-        banded(duty.peak.value, duty.torque_unit, duty.peak.band),
-        banded(duty.rms, duty.torque_unit, duty.rms_band),
-        f"{number(abs(duty.fastest.value))} {duty.speed_unit}",
-        quantity(duty.motoring.value, "W"),
-        quantity(duty.braking.value, "W"),
-        (said.text, f"prose {KINDS[said.state]}"),
-    ]
 
 
 def _chart(duty: MotorDuty) -> str:

@@ -11,31 +11,43 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-Cell = str | tuple[str, str]
-"""Text of a table's cell, or text and its class (good, bad, doubt, tree, prose)."""
+from mbd_bridge.base.errors import count
+from mbd_bridge.base.table import Table
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], caption: str = "") -> str:
-    """Return a table; columns whose heading begins with ">" hold numbers."""
-    numeric = [heading.startswith(">") for heading in headings]
-    head = "".join(
-        f'<th scope="col"{_class("number" if right else "")}>{escape(heading.lstrip(">"))}</th>'
-        for heading, right in zip(headings, numeric, strict=True)
-    )
-    body = "\n".join(
-        "<tr>" + "".join(_cell(c, n) for c, n in zip(row, numeric, strict=True)) + "</tr>"
-        for row in rows
-    )
-    said = paragraph(caption, "note") if caption else ""
-    return (
-        f'{said}<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>"
-    )
+def table(shown: Table, caption: str | None = None, *, fold: str = "") -> str:
+    """Return a table of results below its caption and notes.
+
+    Parameters
+    ----------
+    caption : in place of the table's own
+    fold : what a row is; those without a number but zeros are folded away
+    """
+    said = " ".join(filter(None, (shown.caption if caption is None else caption, *shown.remarks)))
+    above = paragraph(said, "note") if said else ""
+    if not fold:
+        return above + shown.html()
+    empty = shown.empty
+    there = "" if all(empty) else above + shown.rows([not one for one in empty]).html()
+    sure = shown.determined
+    zero = [known and one for known, one in zip(sure, empty, strict=True)]
+    unsure = [one and not known for known, one in zip(sure, empty, strict=True)]
+    return there + folded(shown, zero, fold) + folded(shown, unsure, fold, UNSURE)
 
 
-def _cell(cell: Cell, numeric: bool) -> str:
-    text, kind = (cell, "") if isinstance(cell, str) else cell
-    return f"<td{_class('number' if numeric else '', kind)}>{escape(text)}</td>"
+ZERO = "zero throughout"
+UNSURE = "undetermined, and zero in the smallest solution"
+
+
+def folded(shown: Table, rows: Sequence[bool], noun: str, what: str = ZERO) -> str:
+    """Return the names of what needs no row, folded away; "" if there is none."""
+    labels = (one.values for one in shown.rows(rows).index)
+    names = [".".join(map(str, row)) for row in zip(*labels, strict=True)]
+    if not names:
+        return ""
+    verb = "is" if len(names) == 1 else "are"
+    text = f"{count(len(names), noun)} {verb} {what}"
+    return details(text, paragraph(", ".join(names), "note"))
 
 
 def _class(*names: str) -> str:
@@ -75,11 +87,6 @@ def subsection(title: str, text: str) -> str:
 def details(title: str, text: str) -> str:
     """Return HTML that is folded away under a title."""
     return f"<details><summary>{escape(title)}</summary>\n{text}\n</details>"
-
-
-def sentence(text: str) -> str:
-    """Return words with a capital letter in front and a full stop behind."""
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def page(

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mbd_bridge.base.errors import count, some
-from mbd_bridge.base.readable import banded, instant, quantity
+from mbd_bridge.base.readable import banded, instant, quantity, sentence
+from mbd_bridge.base.table import Series, Table
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.motion.limit_use import Use
 from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports.bearings import bearings_verdicts
 from mbd_bridge.reports.motors import motors_verdicts
-from mbd_bridge.reports.page import Cell, paragraph, sentence, table, verdict
-from mbd_bridge.reports.tables import Sizing, folded
-
-UNSURE = " (undetermined)"
+from mbd_bridge.reports.page import paragraph, table, verdict
+from mbd_bridge.reports.sizing import Sizing
 
 Actuated = Mapping[str, Sequence[Sizing]]
 """What actuators need, by load case."""
@@ -181,27 +180,24 @@ def joints(cases: LoadCases) -> str:
     by_joint: dict[str, list[str]] = {}
     for signal in cases.signals:
         by_joint.setdefault(signal.joint, []).append(signal.quantity)
-    rows: list[list[Cell]] = []
-    empty: list[str] = []
-    several = len(cases) > 1
-    actuated = any(_actuations(names) for names in by_joint.values())
-    for joint, names in by_joint.items():
-        if all(_is_zero(_worst(cases, f"{joint}.{name}")) for name in names):
-            empty.append(joint)
-            continue
-        row: list[Cell] = [joint]
-        for name in ("force", "moment"):
-            row += _peak(_worst(cases, f"{joint}.{name}"), several)
-        if actuated:
-            own = [_worst(cases, f"{joint}.{name}") for name in _actuations(names)]
-            row += _actuation(own, several)
-        rows.append(row)
-    at = "in, at s" if several else ">at, s"
-    headings = ["joint", ">largest force", at, ">largest moment", at]
-    headings += [">actuation, peak", *([] if several else [">RMS"])] if actuated else []
+    several, columns = len(cases) > 1, list[Series]()
+    for name, unit in (("force", "N"), ("moment", "N m")):
+        worst = [_worst(cases, f"{joint}.{name}") for joint in by_joint]
+        sizes = [x.one.largest for x in worst]
+        bands, sure = [size.band for size in sizes], [x.one.determined for x in worst]
+        values, times = [size.value for size in sizes], [_at(x, several) for x in worst]
+        columns.append(Series(f"largest {name}", unit, values, bands=bands, sure=sure))
+        columns.append(Series("in, at s" if several else "at, s", "", times))
+    acting = [_actuations(cases, joint, names) for joint, names in by_joint.items()]
+    columns.append(Series("actuation, peak", "", [_peaks(found, several) for found in acting]))
+    if not several:
+        rms = [[quantity(x.one.rms, x.one.signal.unit) for x in found] for found in acting]
+        columns.append(Series("RMS", "", list(map(", ".join, rms))))
     said = f"Largest loads{' of all cases' if several else ''}. "
     said += sentence(cases.cases[0].history.convention)
-    return (table(headings, rows, said) if rows else "") + folded(empty, "joint")
+    labels = Series("joint", "", [*by_joint])
+    shown = Table("largest loads", labels, columns, floors=cases.floors, brackets=True)
+    return table(shown, said, fold="joint")
 
 
 class WorstSignal(NamedTuple):
@@ -222,19 +218,15 @@ def _is_zero(worst: WorstSignal) -> bool:
     return abs(worst.one.peak.value) <= floor
 
 
-def _peak(worst: WorstSignal, several: bool) -> list[Cell]:
-    one = worst.one
-    floor = worst.history.round_off.floor(one.signal.unit)
-    text = banded(one.largest.value, one.signal.unit, one.largest.band, floor)
-    unsure = _unsure(worst)
-    kind = "doubt" if unsure == UNSURE else ""
-    at = instant(one.largest.time)
-    at = f"{worst.case}, {at}" if several else at
-    return [(text + unsure, kind), "" if _is_zero(worst) else at]
+def _at(worst: WorstSignal, several: bool) -> str:
+    """Return when it is largest, and which of its components are left out."""
+    at = "" if _is_zero(worst) else instant(worst.one.largest.time)
+    at = f"{worst.case}, {at}" if several and at else at
+    return at + _left_out(worst)
 
 
-def _unsure(worst: WorstSignal) -> str:
-    """Return which components rigid-body mechanics leaves out of a length, or that it says nothing.
+def _left_out(worst: WorstSignal) -> str:
+    """Return which components rigid-body mechanics leaves out of a length, if some are known.
 
     Those that are zero in the smallest solution do not change the length of the others.
     """
@@ -247,19 +239,17 @@ def _unsure(worst: WorstSignal) -> str:
     left_out = [one for one in parts if not one.determined]
     empty = all(_is_zero(worst._replace(one=one)) for one in left_out)
     if len(left_out) == len(parts) or not empty:
-        return UNSURE
+        return ""
     return f" without {' '.join(one.signal.quantity for one in left_out)}"
 
 
-def _actuations(names: Sequence[str]) -> list[str]:
-    return [name for name in names if name.partition(".")[0] == "actuation"]
+def _actuations(cases: LoadCases, joint: str, names: Sequence[str]) -> list[WorstSignal]:
+    own = [name for name in names if name.partition(".")[0] == "actuation"]
+    worst = (_worst(cases, f"{joint}.{name}") for name in own)
+    return [one for one in worst if not _is_zero(one)]
 
 
-def _actuation(found: Sequence[WorstSignal], several: bool) -> list[Cell]:
-    shown = [worst for worst in found if not _is_zero(worst)]
-    peaks = [banded(x.one.peak.value, x.one.signal.unit, x.one.peak.band) for x in shown]
-    if several:
-        pairs = zip(peaks, shown, strict=True)
-        return [", ".join(f"{text} ({worst.case})" for text, worst in pairs)]
-    rms = [quantity(worst.one.rms, worst.one.signal.unit) for worst in shown]
-    return [", ".join(peaks), ", ".join(rms)]
+def _peaks(found: Sequence[WorstSignal], several: bool) -> str:
+    texts = [banded(x.one.peak.value, x.one.signal.unit, x.one.peak.band) for x in found]
+    cases = [f" ({x.case})" * several for x in found]
+    return ", ".join(text + case for text, case in zip(texts, cases, strict=True))

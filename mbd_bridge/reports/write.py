@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.base.errors import count
 from mbd_bridge.base.readable import instant
+from mbd_bridge.base.table import Series, Table
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.model import Model
-from mbd_bridge.reports import figures, tables
-from mbd_bridge.reports.bearings import bearings_section, combined_lives
+from mbd_bridge.reports import figures
+from mbd_bridge.reports.bearings import bearings_section
 from mbd_bridge.reports.cases import load_cases, of_each
 from mbd_bridge.reports.machine import machine
 from mbd_bridge.reports.motors import motors_section
-from mbd_bridge.reports.page import Cell, page, paragraph, table, verdict
+from mbd_bridge.reports.page import page, paragraph, table, verdict
+from mbd_bridge.reports.sizing import sizing_table, sizings
 from mbd_bridge.reports.summary import kind_of, summary
 from mbd_bridge.reports.title import TitleBlock
 from mbd_bridge.solve import LoopReport
@@ -41,35 +43,22 @@ PACKAGES = ("pin", "pybullet", "numpy", "scipy", "llvmlite", "rainflow", "matplo
 
 def agreement(found: Report) -> str:
     """Return the cross-check's rows and verdict as HTML."""
-    rows: list[list[Cell]] = []
-    for row in found.rows:
-        if row.compared:
-            outcome = ("agrees", "good") if row.passed else ("DISAGREES", "bad")
-            numbers = [f"{row.error:.1e}", f"{row.tolerance:.0e}"]
-        else:
-            outcome, numbers = ("not compared", "doubt"), ["", ""]
-        referee = (row.referee, "prose")
-        rows.append([row.quantity, referee, *numbers, outcome, row.worst, (row.note, "prose")])
-    headings = ("quantity", "referee", ">difference", ">allowed", "", "worst at", "")
     head = verdict(found.verdict, kind_of(found))
-    said = (
-        f"{found.states} random states; the largest difference relative to the largest entry of "
-        f"its state."
-    )
     absent = "".join(paragraph(f"Not asked: {reason}", "note") for reason in found.absent)
-    return head + table(headings, rows, said) + absent
+    return head + "".join(map(table, found.tables())) + absent
 
 
 def versions(own: str) -> str:
     """Return what was used, as HTML."""
-    rows: list[list[Cell]] = [["mbd_bridge", own], ["Python", platform.python_version()]]
+    found = {"mbd_bridge": own, "Python": platform.python_version()}
     for package in PACKAGES:
         try:
-            rows.append([package, version(package)])
+            found[package] = version(package)
         except PackageNotFoundError:
-            rows.append([package, "not installed"])
-    rows.append(["machine", f"{platform.system()} {platform.machine()}"])
-    return table(("package", "version"), rows)
+            found[package] = "not installed"
+    found["machine"] = f"{platform.system()} {platform.machine()}"
+    columns = [Series("version", "", [*found.values()])]
+    return table(Table("versions", Series("package", "", [*found]), columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +101,7 @@ def report_page(subject: Subject) -> str:
     """Return the page."""
     model, cases = subject.model, subject.cases
     first = cases.cases[0].history
-    actuators = {case.name: tables.sizings(model, case.history) for case in cases.cases}
+    actuators = {case.name: sizings(model, case.history) for case in cases.cases}
     lead = f"Loads of {count(len(first.joints), 'joint')} along {subject.motion}: "
     if len(cases) == 1:
         lead += (
@@ -123,21 +112,21 @@ def report_page(subject: Subject) -> str:
     lead += f"Computed by mbd_bridge {subject.version}."
     sections = [("In short", summary(cases, subject.agreement, actuators))]
     if len(cases) > 1:
-        sections.append(("Load cases", load_cases(cases) + combined_lives(cases)))
+        sections.append(("Load cases", load_cases(cases)))
     sections += [
         ("The machine", _machine(subject)),
-        ("Joint loads", of_each(cases, lambda x: tables.loads(x) + figures.along_time(x))),
+        ("Joint loads", of_each(cases, lambda x: _loads(x) + figures.along_time(x))),
     ]
     parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
         ("Actuators", partial(_actuators, model)),
         ("Measured efforts", _efforts),
         ("Motors", lambda x: motors_section(x.motors) if x.motors else ""),
         ("Bearings", lambda x: bearings_section(x.bearings) if x.bearings else ""),
-        ("Durability", lambda x: tables.spectra(x) + figures.exceedances(x)),
+        ("Durability", lambda x: _spectra(x) + figures.exceedances(x)),
     ]
     each = ((heading, of_each(cases, part)) for heading, part in parts)
     sections += [(heading, text) for heading, text in each if text]
-    sections.append(("Assumptions", tables.assumptions(cases.assumptions)))
+    sections.append(("Assumptions", _assumptions(cases)))
     if subject.agreement is not None:
         sections.append(("Other engines", agreement(subject.agreement)))
     sections.append(("Versions", versions(subject.version)))
@@ -147,13 +136,32 @@ def report_page(subject: Subject) -> str:
 
 
 def _actuators(model: Model, history: LoadHistory) -> str:
-    found = tables.sizings(model, history)
-    return tables.actuators(found) + figures.torque_over_speed(history, found) if found else ""
+    found = sizings(model, history)
+    return table(sizing_table(found)) + figures.torque_over_speed(history, found) if found else ""
 
 
 def _efforts(history: LoadHistory) -> str:
     found = history.effort_differences
-    return tables.efforts(found) if found else ""
+    return "".join(map(table, found.tables())) if found else ""
+
+
+def _loads(history: LoadHistory) -> str:
+    (shown,) = history.tables()
+    return table(replace(shown, notes=()), fold="signal")
+
+
+def _spectra(history: LoadHistory) -> str:
+    shown = history.equivalents()
+    kept = [not one.signal.resultant for one in history.statistics]
+    cycles = shown.rows(kept)
+    return table(cycles.rows([not empty for empty in cycles.empty]))
+
+
+def _assumptions(cases: LoadCases) -> str:
+    return "".join(
+        table(one, "What every number of this report assumes.")
+        for one in cases.assumptions.tables()
+    )
 
 
 def _machine(subject: Subject) -> str:

@@ -32,7 +32,9 @@ def test_an_envelope_and_equivalent_ranges_are_those_of_the_library(run, tmp_pat
     (row,) = [line.split() for line in out.splitlines() if " fx " in line]
     assert row[:3] == ["hinge", "fx", f"{cases.largest('hinge.fx').extreme.value:.5g}"]
     assert row[3] == "wide"
-    assert row[-2] == f"{cases.damage_equivalent('hinge.fx', 3):.5g}"
+    assert row[-4] == f"{cases.damage_equivalent('hinge.fx', 3):.5g}"
+    shares = cases.damage_shares("hinge.fx", 3)
+    assert row[-2:] == ["small", f"({shares['small']:.0%})"] and shares["small"] > 0.5
 
 
 def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
@@ -48,7 +50,7 @@ def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
         for p in (PENDULUM, variant)
     ]
     (row,) = [line.split() for line in out.splitlines() if " fx " in line]
-    assert row[-2] == f"{abs(peaks[1] / peaks[0]):.4g}"
+    assert row[-1] == f"{abs(peaks[1] / peaks[0]):.4g}"
 
 
 def test_words_that_name_no_case_are_told(run, tmp_path):

@@ -32,7 +32,7 @@ def test_assemble_says_what_the_library_says(run):
     for k, name in enumerate(bar.coordinate_names):
         assert float(rows[name][0]) == pytest.approx(at.q[k], rel=1e-8)
         assert float(rows[name][3]) == pytest.approx(at.v[k], rel=1e-8)
-    assert rows["coupler_pin"][:5] == ["revolute", "coupler", "rocker", "5", "3"]
+    assert rows["coupler_pin"][:6] == ["revolute", "coupler", "rocker", "5", "1.5", "3"]
     assert "1 degree of freedom; 5 rows, 3 of them redundant" in out
 
 

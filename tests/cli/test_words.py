@@ -86,8 +86,8 @@ def test_info_shows_the_limits_of_effort_and_velocity(run, tmp_path):
     assert "effort" in out
     assert "velocity" in out
     row = next(line for line in out.splitlines() if line.startswith("lbr_iiwa_joint_1"))
-    assert "300 N m" in row
-    assert "1.5 rad/s" in row
+    assert "300  N m" in row
+    assert "1.5  rad/s" in row
     (tmp_path / "free.urdf").write_text('<robot name="free"><link name="a"/></robot>')
     assert "effort" not in run("info", tmp_path / "free.urdf")[1]
 

@@ -13,8 +13,8 @@ from mbd_bridge.applications.motors import Actuator, Friction, MotorCurve
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
 from mbd_bridge.motion import MotionParts
 from mbd_bridge.motion.smoothing import BAND
+from mbd_bridge.reports.sizing import sizings
 from mbd_bridge.reports.summary import summary
-from mbd_bridge.reports.tables import sizings
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 
 ELBOW = "elbow_joint"

@@ -14,7 +14,7 @@ from mbd_bridge.applications.motors import Actuator, Friction, MotorCurve
 from mbd_bridge.base.assumptions import TOPICS
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.loads import assumed
-from tests.report.texts import ARM, FAST, rows, si
+from tests.report.texts import ARM, FAST, by_heading, rows, si
 
 JOINT = "lbr_iiwa_joint_3"
 PUSH = {"lbr_iiwa_link_7": [0, 0, -200.0, 0, 0, 0]}
@@ -51,9 +51,11 @@ def test_extremes_over_cases_are_the_apis_with_their_case(page, loads):
     assert [row[:3] for row in rows(path, "Load cases")] == [["free", "1000", "2"],
                                                             ["pushed", "1", "2"]]  # fmt: skip
     columns = {"fx": 0, "fy": 1, "fz": 2}
-    for _, name, high, where, low, there in rows(path, "Load cases", 2):
+    for row in by_heading(path, "Load cases", 1):
+        name = row[""]
         if name not in columns:
             continue
+        high, where, low, there = row["largest"], row["in"], row["smallest"], row["in2"]
         each = {case: one.force[:, 0, columns[name]] for case, one in loads.items()}
         most, least = max(each, key=lambda k: each[k].max()), min(each, key=lambda k: each[k].min())
         assert (where, there) == (most, least)
@@ -69,8 +71,12 @@ def test_damage_of_all_repetitions_is_the_sum_of_the_cases(page, loads):
     path, found = page
     spectra = {case: one.spectra(exponents=[3, 5, 10]) for case, one in loads.items()}
     seen = 0
-    for signal, _, *ranges, unit, most in rows(path, "Load cases", 3):
-        scale = si(f"1 {unit}")
+    for row in by_heading(path, "Load cases", 1):
+        signal, most = f"{row['joint']}.{row['']}", row["most damage"]
+        ranges = [row[f"m = {m}"] for m in (3, 5, 10)]
+        if not most:
+            continue
+        scale = si(f"1 {row['unit']}")
         for text, m in zip(ranges, (3.0, 5.0, 10.0), strict=True):
             sums = {
                 case: WEIGHTS.get(case, 1.0) * one[signal].damage_equivalent(m, cycles=1.0) ** m
@@ -89,31 +95,31 @@ def test_damage_of_all_repetitions_is_the_sum_of_the_cases(page, loads):
 
 def test_motors_and_bearings_of_each_case_are_the_apis(arm, motion, page):
     path, found = page
-    motors = [row for k in (0, 1) for row in rows(path, "Motors", k) if row[0] == JOINT]
-    carried = [row for k in (0, 2) for row in rows(path, "Bearings", k)]
-    lives = [row for k in (1, 3) for row in rows(path, "Bearings", k)]
+    motors = [
+        [row for row in by_heading(path, "Motors", k) if row["motor of"] == JOINT] for k in range(4)
+    ]
+    carried = [row for k in (0, 2) for row in by_heading(path, "Bearings", k)]
+    lives = [row for k in (1, 3) for row in by_heading(path, "Bearings", k)]
     damage = dict.fromkeys(("first", "second"), 0.0)
     for k, external in enumerate((None, PUSH)):
         duty = arm.motors(motion, JOINT, external=external)[JOINT]
-        name, peak, rms, fastest, motoring, braking, verdict = motors[k]
-        numbers = duty.peak.value, duty.rms, duty.fastest.value, duty.motoring.value
-        shown = [si(text) for text in (peak, rms, fastest.removesuffix(" rad/s"), motoring)]
-        assert shown[:2] == pytest.approx(numbers[:2], rel=1e-4)
-        assert shown[2:] == pytest.approx(np.abs(numbers[2:]), rel=1e-4)
-        assert si(braking) == pytest.approx(duty.braking.value, rel=1e-4)
-        assert verdict == duty.verdict.text
+        (row,), (said,) = motors[2 * k : 2 * k + 2]
+        assert (row["unit"], row["unit2"]) == ("N m", "rad/s")
+        names = "peak", "RMS", "top speed", "motoring", "braking"
+        numbers = duty.peak, [duty.rms], [abs(duty.fastest.value)], duty.motoring, duty.braking
+        for name, number in zip(names, numbers, strict=True):
+            assert float(row[name]) == pytest.approx(number[0], rel=1e-4)
+        assert said["verdict"] == duty.verdict.text
         for place, one in enumerate(arm.bearings(motion, JOINT, external=external)[JOINT]):
             row, life = carried[2 * k + place], lives[2 * k + place]
-            assert row[0] == life[0] == one.title
-            assert si(row[1]) == pytest.approx(one.radial.value, rel=1e-4)
-            assert si(row[3]) == pytest.approx(one.axial.value, rel=1e-4, abs=1e-6)
+            assert row["bearing of"] == life["bearing of"] == one.title
+            assert float(row["radial"]) == pytest.approx(one.radial.value, rel=1e-4)
+            assert float(row["axial"]) == pytest.approx(one.axial.value, rel=1e-4, abs=1e-6)
             own = one.life
-            assert si(life[1]) == pytest.approx(own.mean_load, rel=1e-4)
-            numbers = own.revolutions, own.million_revolutions, own.hours, own.modified_hours
-            assert [float(x.removesuffix(" h")) for x in life[2:6]] == pytest.approx(
-                numbers, rel=1e-4
-            )
-            assert life[6] == f"{own.static_safety:.3g}"
+            numbers = own.mean_load, own.revolutions, own.million_revolutions, own.hours
+            shown = [float(life[name]) for name in ("mean load P", "turns", "L10", "L10h", "Lnmh")]
+            assert shown == pytest.approx([*numbers, own.modified_hours], rel=1e-4)
+            assert life["S0"] == f"{own.static_safety:.3g}"
             damage[one.name] += (1000.0, 1.0)[k] / own.hours
     (section,) = html.parse(path).xpath("//section[h2='Load cases']")
     last = section.findall(".//table")[-1].findall(".//tr")[1:]

@@ -15,7 +15,7 @@ from mbd_bridge.base.readable import banded
 from mbd_bridge.engines.crosscheck import Report, Row, crosscheck
 from mbd_bridge.loads import assumed
 from mbd_bridge.reports.summary import checked_in_words, kind_of
-from tests.report.texts import ARM, BLOCK, FAST, JOINTS, rows, si
+from tests.report.texts import ARM, BLOCK, FAST, JOINTS, by_heading, rows, si
 from tests.robots import OWN
 
 
@@ -33,20 +33,31 @@ def page(arm, motion, tmp_path_factory):
 
 def test_one_line_for_each_joint_says_what_the_api_says(arm, motion, page):
     loads = arm.joint_loads(motion, joints=JOINTS)
-    found = {row[0]: row[1:] for row in rows(page, "In short")}
+    found = {row["joint"]: row for row in by_heading(page, "In short")}
     assert list(found) == JOINTS
+    heads = [cell.text_content() for cell in html.parse(page).findall(".//section//th")]
+    pairs = (
+        head.removeprefix("largest ").partition(", ")[::2]
+        for head in heads
+        if head.startswith("largest ")
+    )
+    units = dict(pairs)
+    assert units["force"] == ("kN" if np.linalg.norm(loads.force, axis=2).max() >= 1e4 else "N")
     for k, joint in enumerate(JOINTS):
-        for column, vectors in ((0, loads.force[:, k]), (2, loads.moment[:, k])):
+        for name, at, vectors in (
+            ("force", "at", loads.force[:, k]),
+            ("moment", "at2", loads.moment[:, k]),
+        ):
             sizes = np.linalg.norm(vectors, axis=1)
-            assert si(found[joint][column]) == pytest.approx(sizes.max(), rel=1e-4)
-            assert ("k" in found[joint][column]) == (sizes.max() >= 1e4)
-
-            assert float(found[joint][column + 1]) == motion.time[sizes.argmax()]
+            shown = si(f"{found[joint][f'largest {name}']} {units[name]}")
+            assert shown == pytest.approx(sizes.max(), rel=1e-4)
+            assert float(found[joint][at]) == motion.time[sizes.argmax()]
     actuation = loads.actuation[:, 0]
     peak = actuation[np.abs(actuation).argmax()]
     rms = np.sqrt(np.mean(actuation**2))
-    assert [si(text) for text in found[JOINTS[0]][4:]] == pytest.approx([peak, rms], rel=1e-4)
-    assert found[JOINTS[1]][4:] == ["", ""]
+    shown = [si(found[JOINTS[0]][name]) for name in ("actuation", "RMS")]
+    assert shown == pytest.approx([peak, rms], rel=1e-4)
+    assert found[JOINTS[1]]["actuation"] == found[JOINTS[1]]["RMS"] == ""
 
 
 def test_the_title_block_is_there_and_the_page_is_the_same_every_time(arm, motion, page, tmp_path):

@@ -22,6 +22,25 @@ def si(text):
     return float(value) * 1e3**power
 
 
+def by_heading(page, heading, place=0):
+    """Return the rows of a table of a section as texts by heading, without units in headings.
+
+    Of headings that stand twice the second one has a 2 behind it. The first cell of a row, where it
+    is empty, is that of the row above.
+    """
+    (section,) = html.parse(page).xpath(f"//section[h2='{heading}']")
+    heads, *lines = section.findall(".//table")[place].findall(".//tr")
+    names = []
+    for head in (cell.text_content().partition(", ")[0] for cell in heads):
+        names.append(f"{head}2" if head in names else head)
+    found, first = [], ""
+    for line in lines:
+        row = dict(zip(names, (cell.text_content() for cell in line), strict=True))
+        first = row[names[0]] = row[names[0]] or first
+        found.append(row)
+    return found
+
+
 def rows(page, heading, place=0):
     """Return the cells of a table of a section."""
     (section,) = html.parse(page).xpath(f"//section[h2='{heading}']")

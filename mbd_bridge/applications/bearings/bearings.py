@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,11 +17,13 @@ from mbd_bridge.applications.bearings.terms import BearingTerms, bearing_terms
 from mbd_bridge.base.assumptions import Assumption, Number
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.readable import quantity
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.readable import instant, life_in_words, quantity
+from mbd_bridge.base.table import Series, Table, Tabular, only
 from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.loads.round_off import ROUND_OFF
 from mbd_bridge.model import GROUND, Model
 from mbd_bridge.motion.motion import Motion
+from mbd_bridge.motion.peak import Peak
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.solve.prepared import Prepared
 
@@ -28,6 +31,14 @@ Floats = NDArray[np.float64]
 
 LARGEST = 1e75
 """N or N m; powers of larger ones overflow."""
+
+LIVES = (
+    "Rating life by ISO 281: P the mean equivalent load over all turns, L10 and L10h for 90 % "
+    "survival of this motion over and over, Lnmh with reliability and lubrication as assumed. "
+    "S0: static load rating by the largest static equivalent load."
+)
+
+PLANAR = " Loads out of the plane are declared to be zero (planar)."
 
 RIGID = (
     "rings are rigid and round, without preload, clearance and misalignment; axial forces that "
@@ -39,7 +50,6 @@ RIGID = (
 class Bearings(
     Tabular,
     Named[tuple[BearingDuty, ...]],
-    rows="mbd_bridge.applications.bearings.rows",
     entries="joint with a bearing",
 ):
     """What the bearings of a machine carry along a motion.
@@ -88,8 +98,60 @@ class Bearings(
     def _entry(self, joint: str) -> tuple[BearingDuty, ...]:
         return tuple(duty for duty in self.duties if duty.joint == joint)
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return the largest loads; and the rating lives, where there are some."""
+        each, title = self.duties, f"Bearings of {self.mechanism}"
+        labels = Series("bearing of", "", [duty.title for duty in each])
+        axial, radial, tilting = ([duty.determined[k] for duty in each] for k in range(3))
+        sizes = [max(duty.radial.value, duty.axial.value) for duty in each]
+        floor = ROUND_OFF * max(sizes, default=0.0)
+        acts = [duty.determined[1] and duty.radial.value > floor for duty in each]
+        angles = [math.degrees(duty.radial_angle) for duty in each]
+        rings = [(duty.child_ring, duty.parent_ring) for duty in each]
+        columns = [
+            _peaks("radial", "N", [duty.radial for duty in each], radial),
+            Series("degrees", "", only(angles, acts), shown="{:.1f}".format),
+            Series("at", "s", only([duty.radial.time for duty in each], acts), shown=instant),
+            _peaks("axial", "N", [duty.axial for duty in each], axial),
+            _peaks("tilting", "N m", [duty.tilting for duty in each], tilting),
+            Series("in the child's ring", "", only([child for child, _ in rings], radial)),
+            Series("in the parent's ring", "", only([parent for _, parent in rings], radial)),
+            Series("travel", "rad or m", [duty.travel for duty in each], listed=False),
+        ]
+        floors = {"N": floor, "N m": floor}
+        said = "Largest loads, of the parent on the child."
+        said += PLANAR if self.planar else ""
+        shown = Table(title, labels, columns, caption=said, floors=floors)
+        if not any(duty.life for duty in each):
+            return (shown,)
+        return shown, Table(title, labels, _lives(each), caption=LIVES)
+
     def __repr__(self) -> str:
         return f"Bearings({self.mechanism!r}: {', '.join(d.joint for d in self.duties)})"
+
+
+def _peaks(name: str, unit: str, peaks: Sequence[Peak], sure: Sequence[bool]) -> Series:
+    values, bands = [one.value for one in peaks], [one.band for one in peaks]
+    return Series(name, unit, values, bands=bands, sure=sure)
+
+
+def _lives(duties: Sequence[BearingDuty]) -> list[Series]:
+    lives = [duty.life for duty in duties]
+    static = [None if one is None else one.static_safety for one in lives]
+    marks = [{"yes": "bad", "open": "doubt", "no": ""}[duty.overload] for duty in duties]
+
+    def of(name: str, unit: str, attribute: str) -> Series:
+        values = [None if one is None else getattr(one, attribute) for one in lives]
+        return Series(name, unit, values, shown=life_in_words if unit == "h" else None)
+
+    return [
+        of("mean load P", "N", "mean_load"),
+        of("turns", "", "revolutions"),
+        of("L10", "1e6 turns", "million_revolutions"),
+        of("L10h", "h", "hours"),
+        of("Lnmh", "h", "modified_hours"),
+        Series("S0", "", static, shown="{:.3g}".format, marks=marks),
+    ]
 
 
 class BearingsCounter:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_robot, add_stated, whole_number
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.applications.bearings import BearingDuty, Bearings
 
 EXAMPLE = "mbd bearings robot.urdf motion.csv", "radial, axial, tilting loads; rating lives"
 SUMMARY = "radial, axial and tilting loads of bearings, and rating lives (ISO 281)"
@@ -93,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         for note in duty.notes:
             screen.say(f"{duty.title}: {note}")
     screen.say_all(map(str, found.assumed))
-    screen.show(screen.stdout(), *tables(found))
+    screen.show_tables(found)
     return 0
 
 
@@ -112,48 +108,6 @@ def with_options(robot: Mechanism, options: argparse.Namespace) -> Mechanism:
         reliability=options.reliability,
         aiso=options.aiso,
     )
-
-
-def tables(found: Bearings) -> tuple[Table | str, ...]:
-    """Return what the command line shows of bearings."""
-    from mbd_bridge.cli import screen
-
-    heads = ("bearing of", ">radial, N", ">degrees", ">at, s", ">axial, N", ">tilting, N m")
-    loads = [_loads(duty) for duty in found.duties]
-    shown: list[Table | str] = [
-        screen.table((*heads, "in the child's ring", "in the parent's ring"), loads)
-    ]
-    lives = [_life(duty) for duty in found.duties if duty.life is not None]
-    if lives:
-        heads = ("bearing of", ">mean load, N", ">turns", ">L10, 1e6", ">L10h, h", ">Lnmh, h")
-        shown += ["", screen.table((*heads, ">S0"), lives)]
-    if any(not all(duty.determined) for duty in found.duties):
-        shown += ["", "undetermined: rigid-body mechanics does not determine this load"]
-    return tuple(shown)
-
-
-def _loads(duty: BearingDuty) -> tuple[str, ...]:
-    from mbd_bridge.base.readable import instant, number
-    from mbd_bridge.loads.round_off import ROUND_OFF
-
-    floor = ROUND_OFF * max(duty.radial.value, duty.axial.value)
-    axial, radial, tilting = duty.determined
-    cells = [number(duty.radial.value, floor), f"{math.degrees(duty.radial_angle):.1f}"]
-    cells += [instant(duty.radial.time)]
-    if not radial:
-        cells = ["undetermined", "", ""]
-    cells += [number(duty.axial.value, floor) if axial else "undetermined"]
-    cells += [number(duty.tilting.value, floor) if tilting else "undetermined"]
-    rings = (duty.child_ring, duty.parent_ring) if radial else ("", "")
-    return duty.title, *cells, *rings
-
-
-def _life(duty: BearingDuty) -> tuple[str, ...]:
-    life = duty.life
-    assert life is not None
-    numbers = (life.mean_load, life.revolutions, life.million_revolutions, life.hours)
-    cells = [f"{x:.5g}" for x in (*numbers, life.modified_hours)]
-    return duty.title, *cells, "" if life.static_safety is None else f"{life.static_safety:.3g}"
 
 
 def _bearing(text: str) -> tuple[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
@@ -104,11 +103,12 @@ def run(options: argparse.Namespace) -> int:
     console = screen.stdout()
     cycles = f"{options.frequency:g} Hz for {spectra.duration:g} s"
     screen.show(console, spectra.convention, f"equivalent ranges of equal cycles at {cycles}")
-    screen.show(console, _table(history, options))
+    spectra.spectra[0].damage_equivalent(options.exponents[0])  # refuses one row
+    counted = history.equivalents(frequency=options.frequency)
+    kept = [options.resultants or not one.resultant for one in spectra.signals]
+    screen.show(console, counted.rows(kept))
     if options.plane is not None:
-        screen.show(console, "", _worst(spectra, options))
-    if not all(one.determined for one in spectra.spectra):
-        screen.show(console, "", "undetermined: rigid-body mechanics does not determine this load")
+        screen.show(console, "", spectra.directions(frequency=options.frequency))
     if options.plot is not None:
         save_picture(spectra.plot, options.plot)
     rows = f"{history.rows} rows"
@@ -145,46 +145,6 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
 def _shown(spectra: LoadSpectra, options: argparse.Namespace) -> list[tuple[LoadSignal, Spectrum]]:
     pairs = zip(spectra.signals, spectra.spectra, strict=True)
     return [pair for pair in pairs if options.resultants or not pair[0].resultant]
-
-
-def _table(history: LoadHistory, options: argparse.Namespace) -> Any:
-    from mbd_bridge.base.readable import number, shown_in
-    from mbd_bridge.cli import screen
-
-    rows, joint = [], ""
-    for signal, one in _shown(history.spectra, options):
-        name, joint = ("" if signal.joint == joint else signal.joint), signal.joint
-        floor, shown = history.round_off.floor(signal.unit), shown_in(signal.unit, one.largest)
-        ranges = [one.largest]
-        ranges += [one.damage_equivalent(m, frequency=options.frequency) for m in one.exponents]
-        factor, unit = shown.factor, shown.unit
-        numbers = [f"{one.cycles:g}", *(number(x * factor, floor * factor) for x in ranges)]
-        for place, m in enumerate(one.exponents, start=2):
-            band = history.equivalent_band(signal.name, m, frequency=options.frequency)
-            numbers[place] += "" if band is None else f" ± {band * factor:.2g}"
-        if not one.determined:
-            numbers = ["undetermined", *["" for _ in numbers[1:]]]
-        elif one.largest <= floor:
-            numbers, unit = ["0" for _ in numbers], signal.unit
-        rows.append((name, signal.quantity, *numbers, unit))
-    heads = [f">m = {m:g}" for m in options.exponents]
-    return screen.table(("joint", "", ">cycles", ">largest", *heads, "unit"), rows)
-
-
-def _worst(spectra: LoadSpectra, options: argparse.Namespace) -> Any:
-    """Return in which direction each force and moment damages most."""
-    from mbd_bridge.cli import screen
-
-    rows = []
-    for swept in spectra.swept:
-        for m in options.exponents:
-            found = spectra.worst_direction(swept[0].name, m, frequency=options.frequency)
-            numbers = f"{math.degrees(found.angle):g}", f"{found.equivalent:.5g}"
-            if not swept[0].determined:
-                numbers = "undetermined", ""
-            rows.append((swept[0].name, f"{m:g}", *numbers, swept[0].unit))
-    axis = f">degrees from {options.plane[0]} to {options.plane[1]}"
-    return screen.table(("worst direction of", ">m", axis, ">equivalent", "unit"), rows)
 
 
 def _text(history: LoadHistory, options: argparse.Namespace) -> str:

@@ -8,7 +8,8 @@ place; which direction of a radial load damages most is found by looking along a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,11 +25,11 @@ from mbd_bridge.applications.durability.turning_points import Floats
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError, one_of, unknown_name, warn, whole_number
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
 from mbd_bridge.loads.convention import PLANES, Plane
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, times_of
+from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, signal_labels, times_of
 from mbd_bridge.loads.streaming.observer import EXPONENTS
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ RESULTANTS_MISLEAD = (
     "cycles of the length of a force or moment are not those of its components: a full swing "
     "from +F to -F leaves no cycle in the length. Use components for fatigue"
 )
+
+
+EQUIVALENT = (
+    "Rainflow cycles (ASTM E1049-85). m = ...: the range that does the same damage once a second"
+)
+RANGES = "with this Woehler exponent; ranges, not amplitudes."
+
+Bands = Callable[[str, float], float | None]
+"""Gives the band of a signal's equivalent range for an exponent."""
 
 
 class WorstDirection(NamedTuple):
@@ -61,7 +71,6 @@ class WorstDirection(NamedTuple):
 class LoadSpectra(
     Tabular,
     Named[Spectrum],
-    rows="mbd_bridge.applications.durability.rows",
     entries="signal in these spectra",
 ):
     """Spectra of the loads of some joints.
@@ -132,6 +141,81 @@ class LoadSpectra(
         from mbd_bridge.applications.durability.pictures import plot_spectra
 
         return plot_spectra(self, joints, ax=ax)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return cycles and damage-equivalent ranges; and the worst directions, if looked for."""
+        return self.equivalents(), *([self.directions()] if self.swept else [])
+
+    def equivalents(self, *, frequency: float = 1.0, bands: Bands | None = None) -> Table:
+        """Return cycles and damage-equivalent ranges of every signal.
+
+        Parameters
+        ----------
+        frequency : Hz, of the equal cycles
+        bands : gives half the width of the band of an equivalent range; None: they are not known
+        """
+        each = self.spectra
+        exponents = each[0].exponents if each else ()
+        units, sure = [one.unit for one in each], [one.determined for one in each]
+        columns = [
+            Series("cycles", "", [one.cycles for one in each], shown="{:g}".format, sure=sure),
+            Series("largest range", units, [one.largest for one in each], sure=sure),
+        ]
+        lasting = self.duration > 0.0
+        for m in exponents:
+            ranges = [
+                x.damage_equivalent(m, frequency=frequency) if lasting else None for x in each
+            ]
+            known = [
+                None if bands is None or one.resultant or not lasting else bands(one.name, m)
+                for one in self.signals
+            ]
+            columns.append(Series(f"m = {m:g}", units, ranges, bands=known, sure=sure))
+        for k, m in enumerate(exponents):
+            powers = [float(one.powers[k]) for one in each]
+            columns.append(Series(f"one cycle, m = {m:g}", units, powers, listed=False))
+        labels, floors = signal_labels(self.signals), self.round_off.floors
+        caption = f"{EQUIVALENT} ({frequency:g} Hz) {RANGES}"
+        return Table(repr(self), labels, columns, caption=caption, floors=floors)
+
+    def directions(self, *, frequency: float = 1.0) -> Table:
+        """Return in which direction of the plane each force and moment damages most."""
+        pairs = [(x[0], m) for x in self.swept for m in x[0].exponents]
+        worst = [self.worst_direction(one.name, m, frequency=frequency) for one, m in pairs]
+        sure, units = [x.determined for x, _ in pairs], [x.unit for x, _ in pairs]
+        first, second = tuple(self.plane)
+        angles = [math.degrees(one.angle) for one in worst]
+        columns = [
+            Series(f"degrees from {first} to {second}", "", angles, shown="{:g}".format, sure=sure),
+            Series("equivalent", units, [one.equivalent for one in worst], sure=sure),
+        ]
+        labels = (
+            Series("worst direction of", "", [one.name for one, _ in pairs]),
+            Series("m", "", [m for _, m in pairs], shown="{:g}".format),
+        )
+        return Table(repr(self), labels, columns)
+
+    def _arrays(self) -> Arrays:
+        each = self.spectra
+        units = [one.unit for one in each]
+        signal, exponents = ("signal",), each[0].exponents if each else ()
+        powers = np.array([one.powers for one in each]).reshape(len(each), len(exponents))
+        ranges = [float(one.largest) for one in each]
+        largest, *unit = of_units("largest_range", ranges, signal, units)
+        one_cycle, *more = of_units("one_cycle", powers.T, ("exponent", *signal), units)
+        variables = [
+            Series("cycles", "", [float(one.cycles) for one in each], signal),
+            largest,
+            one_cycle,
+            Series("determined", "", [one.determined for one in each], signal),
+        ]
+        places = [
+            Series("signal", "", list(self), signal),
+            *unit,
+            *more,
+            Series("exponent", "", exponents, ("exponent",)),
+        ]
+        return Arrays(variables, places, {"convention": self.convention})
 
     def __repr__(self) -> str:
         return (

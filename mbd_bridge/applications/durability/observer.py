@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd_bridge.applications.durability.load_spectra import LoadSpectra, LoadSpectraCounter
 from mbd_bridge.base.assumptions import Assumptions
+from mbd_bridge.base.table import Table
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory
 from mbd_bridge.motion import Motion
@@ -77,3 +79,9 @@ def equivalent_band(
     middle = 0.5 * (one.ranges[1:] + one.ranges[:-1]) / equivalent
     total = math.sqrt(float(np.sum(one.counts * middle ** (2.0 * m - 2.0))))
     return BAND * math.sqrt(2.0) * known * total / (frequency * history.spectra.duration)
+
+
+def equivalents(history: LoadHistory, *, frequency: float = 1.0) -> Table:
+    """Return cycles and damage-equivalent ranges of the signals, with their bands."""
+    bands = partial(equivalent_band, history, frequency=frequency)
+    return history.spectra.equivalents(frequency=frequency, bands=bands)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.applications.free_body import FreeBody, NearestInstants, PeakInstants
+    from mbd_bridge.applications.free_body import NearestInstants, PeakInstants
 
 EXAMPLE = (
     "mbd freebody robot.urdf motion.csv --link forearm",
@@ -99,14 +99,9 @@ def run(options: argparse.Namespace) -> int:
         choices = {"length": options.length, "first": options.first, "system": options.system}
         body.write(options.output, **choices)
     console = screen.stdout()
-    screen.show(
-        console, f"{body.link}: forces on it, in its axes, moments about the points; N, N m"
-    )
-    for k in range(len(body.time)):
-        sums = f"equilibrium residual {body.residual[k]:.0e} (relative)"
-        screen.show(console, "", _heading(body, k), _table(body, k), sums)
-    if not all(one.unique.all() for one in body.acting):
-        screen.show(console, "", "(...) is not determined by rigid-body mechanics")
+    screen.show(console, f"{body.link}: forces on it, in its axes, moments about the points")
+    for table in body.tables():
+        screen.show(console, "", table.title, table)
     if options.output is not None:
         screen.say(f"{count(len(body.time), 'instant')} written to {options.output}")
     return 0
@@ -133,26 +128,3 @@ def _number(word: str) -> float:
         return float(word)
     except ValueError:
         return math.nan
-
-
-def _heading(body: FreeBody, k: int) -> str:
-    from mbd_bridge.base.readable import instant
-
-    label = f": {body.labels[k]}" if body.labels[k] else ""
-    return f"instant {k + 1}, t = {instant(body.time[k])} s{label}"
-
-
-def _table(body: FreeBody, k: int) -> Any:
-    from mbd_bridge.base.readable import number
-    from mbd_bridge.cli import screen
-    from mbd_bridge.motion.table import COMPONENTS
-
-    rows, cleaned = [], body.round_off.cleaned_wrench
-    for one in body.acting:
-        place = " ".join(f"{x:.4g}" for x in (one.point + 0.0).tolist())
-        numbers = [
-            number(value) if sure else f"({number(value)})"
-            for value, sure in zip(cleaned(one.wrench[k]).tolist(), one.unique, strict=True)
-        ]
-        rows.append((one.name, one.other, place, *numbers))
-    return screen.table(("what", "from", "at, m", *(f">{c}" for c in COMPONENTS)), rows)

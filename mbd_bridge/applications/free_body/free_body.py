@@ -30,11 +30,14 @@ from mbd_bridge.applications.free_body.spread import Spread, lumped, spread
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import ModelError, StateError, count
 from mbd_bridge.base.named import Named
+from mbd_bridge.base.readable import instant
+from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model import GROUND, Cut, Model, ModelJoint
 from mbd_bridge.model.spatial import Array, Inertia
+from mbd_bridge.motion.table import COMPONENTS, FORCES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +143,7 @@ class LinkAction:
 
 
 @dataclass(frozen=True, eq=False)
-class FreeBody(Named[LinkAction], entries="wrench on {0.link!r}"):
+class FreeBody(Tabular, Named[LinkAction], entries="wrench on {0.link!r}"):
     """All that acts on one link, at K instants.
 
     Attributes
@@ -273,6 +276,38 @@ class FreeBody(Named[LinkAction], entries="wrench on {0.link!r}"):
         from mbd_bridge.applications.free_body.files import write_free_body
 
         write_free_body(self, path, length=length, first=first, system=system)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return all that acts on the link, an instant each; see `_table` for all of them."""
+        whole, number = self._table(), len(self.acting)
+        return tuple(
+            replace(
+                whole.rows(slice(k * number, (k + 1) * number)),
+                title=f"instant {k + 1}, t = {instant(time)} s{f': {label}' if label else ''}",
+                notes=(f"equilibrium residual {self.residual[k]:.0e} (relative)",),
+            )
+            for k, (time, label) in enumerate(zip(self.time.tolist(), self.labels, strict=True))
+        )
+
+    def _table(self) -> Table:
+        """Return all instants below each other."""
+        each = [(k, one) for k in range(len(self.time)) for one in self.acting]
+        wrenches = np.array([one.wrench[k] for k, one in each]).reshape(-1, 6)
+        places = [" ".join(f"{x:.4g}" for x in (one.point + 0.0).tolist()) for _, one in each]
+        units = {name: "N" if name in FORCES else "N m" for name in COMPONENTS}
+        sure = np.array([one.unique for _, one in each]).reshape(-1, 6)
+        columns = [
+            Series("time", "s", [float(self.time[k]) for k, _ in each], listed=False),
+            Series("instant", "", [self.labels[k] for k, _ in each], listed=False),
+            Series("from", "", [one.other for _, one in each]),
+            Series("at", "m", places),
+            *(
+                Series(name, unit, wrenches[:, j], sure=sure[:, j])
+                for j, (name, unit) in enumerate(units.items())
+            ),
+        ]
+        labels = Series("what", "", [one.name for _, one in each])
+        return Table(repr(self), labels, columns, floors=self.round_off.floors, brackets=True)
 
     def __repr__(self) -> str:
         return (

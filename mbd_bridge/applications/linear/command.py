@@ -12,12 +12,8 @@ from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.applications.linear import LinearModel, Mode, SteadyState
+    from mbd_bridge.applications.linear import LinearModel, SteadyState
 
 EXAMPLE = "mbd modes machine.urdf", "its modes about the equilibrium"
 SUMMARY = "eigenvalues and modes about the equilibrium or a steady motion"
@@ -84,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         verdict = "stable" if model.stable else "UNSTABLE"
         states = count(len(model.states), "state")
         screen.show(console, f"{robot.name}: {what} found, {states}, {verdict}", "")
-        screen.show(console, _modes(model.modes))
+        screen.show_tables(model)
         _notes(state)
         return 0
     units = model_units(robot.model)[1]
@@ -129,21 +125,6 @@ def _range(text: str, rates: dict[str, str]) -> tuple[str, list[float]]:
         raise StateError("--over: " + unknown_name("velocity", match["name"], rates))
     start, end = ends
     return match["name"], np.linspace(start, end, int(match["count"])).tolist()
-
-
-def _modes(modes: Sequence[Mode]) -> Table:
-    from mbd_bridge.cli import screen
-
-    rows = []
-    for mode in modes:
-        value, zero = mode.eigenvalue, mode.eigenvalue == 0.0
-        shown = f"{value.real:.6g}" + (f" ± {value.imag:.6g}i" if mode.oscillates else "")
-        hertz = f"{mode.frequency:.6g}" if mode.oscillates else ""
-        ratio = f"{mode.damping_ratio:.4g}" if mode.oscillates else ""
-        constant = "" if zero or not value.real else f"{mode.time_constant:.4g}"
-        rows.append((shown, hertz, ratio, constant, ", ".join(mode.states)))
-    headings = (">eigenvalue, 1/s", ">Hz", ">damping ratio", ">time constant, s", "states")
-    return screen.table(headings, rows)
 
 
 def _notes(state: SteadyState) -> None:

@@ -13,6 +13,7 @@ from mbd_bridge.applications.linear.modes import Complex, Mode, eigenvalues_of, 
 from mbd_bridge.applications.linear.pictures import plot_bode
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.table import Series, Table, Tabular, only
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(Tabular):
     """Small motions of a machine about a state: made by `mbd.linearise`.
 
     Attributes
@@ -142,6 +143,23 @@ class LinearModel:
         ax : two axes to draw into
         """
         return plot_bode(self, output, input, frequency, ax=ax)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the modes, the least stable first."""
+        modes = self.modes
+        moving, pairs = [x.eigenvalue.real != 0.0 for x in modes], [x.oscillates for x in modes]
+        six, four = "{:.6g}".format, "{:.4g}".format
+        damping = only([one.damping_ratio for one in modes], pairs)
+        columns = [
+            Series("frequency", "Hz", only([x.frequency for x in modes], pairs), shown=six),
+            Series("damping ratio", "", damping, shown=four),
+            Series(
+                "time constant", "s", only([x.time_constant for x in modes], moving), shown=four
+            ),
+            Series("states", "", [", ".join(mode.states) for mode in modes]),
+        ]
+        values, shown = [mode.eigenvalue for mode in modes], [mode.value_text for mode in modes]
+        return (Table("modes", Series("eigenvalue", "1/s", values, shown=shown), columns),)
 
     def __str__(self) -> str:
         lines = [

@@ -63,14 +63,19 @@ class Mode:
         """Time in which it decays (or grows) by a factor e, s; infinite if it does neither."""
         return float(1.0 / abs(self.eigenvalue.real)) if self.eigenvalue.real else float("inf")
 
+    @property
+    def value_text(self) -> str:
+        """The eigenvalue with both signs of its imaginary part."""
+        value = self.eigenvalue
+        return f"{value.real:.6g}" + (f" ± {value.imag:.6g}i" if self.oscillates else "")
+
     def __str__(self) -> str:
         value = self.eigenvalue
         what = f"{self.frequency:.6g} Hz, damping ratio {self.damping_ratio:.6g}"
         if not self.oscillates:
             word = "decays" if value.real < 0.0 else "grows"
             what = f"{word} by e in {self.time_constant:.6g} s" if value.real else "stays"
-        shown = f"{value.real:.6g}" + (f" ± {value.imag:.6g}i" if self.oscillates else "")
-        return f"{shown} 1/s: {what}; {', '.join(self.states)}"
+        return f"{self.value_text} 1/s: {what}; {', '.join(self.states)}"
 
 
 def modes_of(A: Array, names: tuple[str, ...]) -> tuple[Mode, ...]:

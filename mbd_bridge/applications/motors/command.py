@@ -15,12 +15,11 @@ from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from mbd_bridge.api.load_inputs import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors, MotorsCounter
     from mbd_bridge.base.assumptions import Assumption
+    from mbd_bridge.base.table import Table
     from mbd_bridge.files.table import Column
     from mbd_bridge.motion import Motion
 
@@ -96,46 +95,12 @@ def run(options: argparse.Namespace) -> int:
     robot = _with_options(robot, options)
     motors, rows, notes = _count(robot, options)
     screen.say_all((*notes, *screen.forces_said(robot), *map(str, motors.assumed)))
-    console = screen.stdout()
-    screen.show(console, *tables(motors))
+    screen.show_tables(motors)
     if options.plot is not None:
         save_picture(motors.plot, options.plot)
     if options.output is not None:
         screen.rows_written(rows, options.output)
     return 0
-
-
-def tables(motors: Motors) -> tuple[Table | str, ...]:
-    """Return what the command line shows of motors."""
-    from mbd_bridge.base.readable import number
-    from mbd_bridge.cli import screen
-    from mbd_bridge.loads.round_off import ROUND_OFF
-
-    heads = [*("motor of", ">peak", ">RMS", "unit", ">top speed", "unit", ">motoring", ">braking")]
-    heads += ["unit", ">energy out", ">back", ">lost", "unit"]
-    rows, least = [], ROUND_OFF * max((abs(one.peak.value) for one in motors.duties), default=0.0)
-    for duty in motors.duties:
-        energy, power = duty.energies, max(duty.motoring.value, duty.braking.value)
-        floor, none = ROUND_OFF * power, ROUND_OFF * max(energy.motoring, energy.braking)
-        rows.append(
-            (
-                duty.name,
-                number(duty.peak.value, least),
-                number(duty.rms, least),
-                duty.torque_unit,
-                number(abs(duty.fastest.value)),
-                duty.speed_unit,
-                number(duty.motoring.value, floor),
-                number(duty.braking.value, floor),
-                "W",
-                number(energy.motoring, none),
-                number(energy.braking, none),
-                number(energy.lost, none),
-                "J",
-            )
-        )
-    verdicts = [(duty.name, str(duty.verdict)) for duty in motors.duties]
-    return screen.table(heads, rows), "", screen.table(("motor of", "verdict"), verdicts)
 
 
 class Summary:
@@ -148,10 +113,10 @@ class Summary:
         """Take in the next piece of the motion."""
         self._counter.add(motion)
 
-    def told(self) -> tuple[tuple[Table | str, ...], tuple[Assumption, ...]]:
+    def told(self) -> tuple[tuple[Table, ...], tuple[Assumption, ...]]:
         """Return what the command line shows, and what it assumes."""
         motors = self._counter.motors()
-        return tables(motors), motors.assumed
+        return motors.tables(), motors.assumed
 
 
 def summary(robot: Mechanism, inputs: LoadInputs) -> Summary | None:

@@ -15,7 +15,8 @@ from mbd_bridge.applications.motors.motor_side import MotorStates, motor_side
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError, some
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.loads.round_off import ROUND_OFF
 from mbd_bridge.model import Model
 from mbd_bridge.motion.motion import Motion
 from mbd_bridge.motion.noise_deviations import noise_deviations
@@ -33,14 +34,17 @@ ROTORS = (
     "them (gyroscopic moments) is neglected"
 )
 
+SHAFT = (
+    "At the motor's shaft, with gears, rotor and friction as stated. Motoring is power that the "
+    "motor gives, braking what it takes."
+)
+
 LARGEST = 1e150
 """N m or N; squares of larger ones overflow."""
 
 
 @dataclass(frozen=True, eq=False)
-class Motors(
-    Tabular, Named[MotorDuty], rows="mbd_bridge.applications.motors.rows", entries="motor"
-):
+class Motors(Tabular, Named[MotorDuty], entries="motor"):
     """The duties of a machine's motors, by the name of what each of them moves.
 
     Attributes
@@ -95,6 +99,36 @@ class Motors(
         from mbd_bridge.applications.motors.pictures import plot_motors
 
         return plot_motors(self, names, ax=ax)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return torques, speeds, powers and energies; and the verdicts."""
+        each = self.duties
+        torques, speeds = [one.torque_unit for one in each], [one.speed_unit for one in each]
+        peaks, energies = [one.peak for one in each], [one.energies for one in each]
+        columns = [
+            Series("peak", torques, [x.value for x in peaks], bands=[x.band for x in peaks]),
+            Series("RMS", torques, [x.rms for x in each], bands=[x.rms_band for x in each]),
+            Series("top speed", speeds, [abs(one.fastest.value) for one in each]),
+            Series("motoring", "W", [one.motoring.value for one in each]),
+            Series("braking", "W", [one.braking.value for one in each]),
+            Series("energy out", "J", [one.motoring for one in energies]),
+            Series("back", "J", [one.braking for one in energies]),
+            Series("lost", "J", [one.lost for one in energies]),
+        ]
+        floors: dict[str, float] = {}
+        for one in (columns[0], *columns[3:]):
+            for k, value in enumerate(one.values):
+                unit = one.unit_of(k)
+                floors[unit] = max(floors.get(unit, 0.0), ROUND_OFF * abs(value))
+        labels = Series("motor of", "", self.names)
+        verdicts = [duty.verdict for duty in each]
+        marks = [one.mark for one in verdicts]
+        verdict = Series("verdict", "", [one.text for one in verdicts], marks=marks)
+        title = f"Motors of {self.mechanism}"
+        return (
+            Table(title, labels, columns, caption=SHAFT, floors=floors),
+            Table(title, labels, [verdict]),
+        )
 
     def __repr__(self) -> str:
         each = "; ".join(f"{duty.name} {duty.verdict}" for duty in self.duties)

@@ -29,6 +29,11 @@ class Verdict:
     noisy: bool = False
 
     @property
+    def mark(self) -> str:
+        """How it is shown: good, bad or in doubt."""
+        return {"fits": "good", "exceeded": "bad", "open": "doubt"}[self.state]
+
+    @property
     def reason(self) -> Literal["fits", "exceeded", "noise", "unknown"]:
         """Why: of "open" whether noise leaves it open, or something is unknown or not counted."""
         if self.state != "open":

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-
 from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import OutputFile, whole_number
 
@@ -56,7 +54,6 @@ def run(options: argparse.Namespace) -> int:
     """Compute, write the table, print the summary."""
     from mbd_bridge.api.functions import load
     from mbd_bridge.applications.studies import study
-    from mbd_bridge.applications.studies.endings import STATUS
     from mbd_bridge.applications.studies.executors import executor_of
     from mbd_bridge.applications.studies.file import read_study
     from mbd_bridge.cli import screen
@@ -77,19 +74,7 @@ def run(options: argparse.Namespace) -> int:
             **said.options,
             **more,
         )
-    rows = []
-    for name, values in found.outputs.items():
-        if name == STATUS:
-            continue
-        there = values[np.isfinite(values)]
-        if not len(there):
-            rows.append([name, "0", "", "", "", "", "", ""])
-            continue
-        numbers = there.min(), *np.quantile(there, (0.05, 0.5, 0.95)), there.max()
-        unit = found.units.get(name, "")
-        rows.append([name, str(len(there)), *(f"{one:.5g}" for one in numbers), unit])
-    headings = ("output", ">variants", ">least", ">5 %", ">median", ">95 %", ">largest", "unit")
-    screen.show(screen.stdout(), screen.table(headings, rows))
+    screen.show(screen.stdout(), found.spread())
     if found.reused:
         screen.say(f"{found.reused} of {len(found)} variants read from {options.folder}")
     trouble = found.trouble()

@@ -13,14 +13,16 @@ from mbd_bridge.applications.studies.design import Design
 from mbd_bridge.applications.studies.endings import FINISHED, STATUS, Ending
 from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.base.extras import needed
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.table import Arrays, Series, Table, Tabular
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.model.spatial import Array
 
+QUANTILES = {"least": 0.0, "5 %": 0.05, "median": 0.5, "95 %": 0.95, "largest": 1.0}
+
 
 @dataclass(frozen=True, eq=False)
-class StudyResult(Tabular, rows="mbd_bridge.applications.studies.rows"):
+class StudyResult(Tabular):
     """Outputs of N variants.
 
     Attributes
@@ -119,6 +121,47 @@ class StudyResult(Tabular, rows="mbd_bridge.applications.studies.rows"):
         found = sobol.analyze(unit, values, calc_second_order=False, seed=0)
         parts = {"first": "S1", "first_bound": "S1_conf", "total": "ST", "total_bound": "ST_conf"}
         return {"names": tuple(names)} | {own: np.asarray(found[k]) for own, k in parts.items()}
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return factors and outputs of each variant; and how the outputs are spread."""
+        columns = [Series(name, self.units[name], values) for name, values in self.columns.items()]
+        variants = Series("variant", "", np.arange(len(self)))
+        notes = (f"{len(self):,} variants: {ends(self)}",) if self.statuses else ()
+        return Table(repr(self), variants, columns, notes=notes), self.spread()
+
+    def spread(self) -> Table:
+        """Return in how many variants each output has a value, and its quantiles."""
+        known = {n: x[np.isfinite(x)] for n, x in self.outputs.items() if n != STATUS}
+        units = [self.units.get(name, "") for name in known]
+        columns = [Series("variants", "", [len(values) for values in known.values()])]
+        for word, share in QUANTILES.items():
+            each = [float(np.quantile(x, share)) if len(x) else None for x in known.values()]
+            columns.append(Series(word, units, each))
+        return Table("outputs over all variants", Series("output", "", [*known]), columns)
+
+    def _arrays(self) -> Arrays:
+        """Return the outputs over the factors of a grid, or over the variants."""
+        design, units = self.design, self.units
+        if design.kind == "grid":
+            meshed = design.values.reshape(*design.shape, len(design.names))
+            levels = (
+                np.moveaxis(meshed[..., k], k, 0).reshape(design.shape[k], -1)[:, 0]
+                for k in range(len(design.names))
+            )
+            dims = design.names
+            coordinates = [
+                Series(name, units[name], own, (name,))
+                for name, own in zip(dims, levels, strict=True)
+            ]
+        else:
+            dims = ("variant",)
+            values = {"variant": np.arange(len(self)), **design.columns()}
+            coordinates = [Series(name, units.get(name, ""), x, dims) for name, x in values.items()]
+        outputs = [
+            Series(name, units[name], values.reshape(design.shape), dims)
+            for name, values in self.outputs.items()
+        ]
+        return Arrays(outputs, coordinates, {"design": design.kind})
 
     def __repr__(self) -> str:
         told = [f"{count(len(self), 'variant')} of {', '.join(self.design.names)}"]

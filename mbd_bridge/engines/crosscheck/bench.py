@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mbd_bridge.base.table import Series, Table
 from mbd_bridge.engines.crosscheck.bench_rows import BenchRows
 from mbd_bridge.engines.crosscheck.timing import Timing
 from mbd_bridge.kernels import Cache
@@ -54,6 +55,19 @@ class Bench:
     compilations: tuple[Timing, ...]
     facts: dict[str, str]
     note: str = ""
+
+    def compiled(self) -> Table:
+        """Return how long compilations took."""
+        times = Series(
+            "", "ms", [1e3 * one.ours for one in self.compilations], shown="{:.1f}".format
+        )
+        return Table("compilations", Series("", "", [x.what for x in self.compilations]), [times])
+
+    def measured_on(self) -> Table:
+        """Return processor, versions and sizes."""
+        return Table(
+            "facts", Series("", "", [*self.facts]), [Series("", "", [*self.facts.values()])]
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data, seconds everywhere."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mbd_bridge.base.errors import some
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.table import Cell, Series, Table, Tabular
+
+OUTCOMES = {
+    None: Cell("not compared", "doubt"),
+    True: Cell("agrees", "good"),
+    False: Cell("DISAGREES", "bad"),
+}
+"""How comparisons are shown, by whether they passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Tabular, rows="mbd_bridge.engines.crosscheck.rows"):
+class Report(Tabular):
     """All rows, the referees that were asked, and those that could not be, with the reason.
 
     Attributes
@@ -68,19 +75,43 @@ class Report(Tabular, rows="mbd_bridge.engines.crosscheck.rows"):
         words += f", {left_out} {noun} not compared" if left_out else ""
         return words + (f", loops not compared: {some(self.open_loops, 8)}" * bool(self.open_loops))
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return errors, tolerances and outcomes, a table for each referee."""
+        whole, each = self._table(), [row.referee for row in self.rows]
+        return tuple(
+            replace(
+                whole.rows([name == referee for name in each]),
+                title=f"against {referee}",
+                caption=f"Against {referee}. {whole.caption}",
+            )
+            for referee in dict.fromkeys(each)
+        )
+
+    def _table(self) -> Table:
+        """Return all comparisons below each other."""
+        each = self.rows
+        outcomes = [OUTCOMES[row.passed if row.compared else None] for row in each]
+        errors = [row.error if row.compared else None for row in each]
+        allowed = [row.tolerance if row.compared else None for row in each]
+        texts, marks = [one.text for one in outcomes], [one.mark for one in outcomes]
+        columns = [
+            Series("against", "", [row.referee for row in each], listed=False),
+            Series("error", "", errors, shown="{:.1e}".format),
+            Series("allowed", "", allowed, shown="{:.0e}".format),
+            Series("outcome", "", texts, marks=marks),
+            Series("worst at", "", [row.worst for row in each]),
+            Series("note", "", [row.note for row in each]),
+        ]
+        caption = (
+            f"{self.states} random states; the largest difference relative to the largest entry of "
+            f"its state."
+        )
+        labels = Series("quantity", "", [row.quantity for row in each])
+        title = f"{self.mechanism}: {self.verdict} at {self.states} random states"
+        return Table(title, labels, columns, caption=caption)
+
     def __str__(self) -> str:
         lines = [f"{self.mechanism}: {self.states} random states"]
-        for row in self.rows:
-            verdict = "ok" if row.passed else "DISAGREES"
-            where = f"  worst: {row.worst}" if row.worst else ""
-            note = f"  ({row.note})" if row.note else ""
-            if not row.compared:
-                lines.append(f"  {row.quantity:<22} not compared with {row.referee}{note}")
-                continue
-            lines.append(
-                f"  {row.quantity:<22} {row.error:9.2e} <= {row.tolerance:.0e}  {verdict:<9} "
-                f"{row.referee}{where}{note}"
-            )
-        lines += [f"  not asked: {reason}" for reason in self.absent]
-        lines.append(self.verdict)
-        return "\n".join(lines)
+        for table in self.tables():
+            lines += [table.title, str(table), ""]
+        return "\n".join([*lines, *(f"not asked: {x}" for x in self.absent), self.verdict])

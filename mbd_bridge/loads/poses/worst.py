@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.poses.workspace import Workspace
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model import Model
@@ -59,7 +60,7 @@ class PoseExtreme:
 
 
 @dataclass(frozen=True, eq=False)
-class WorstPoses:
+class WorstPoses(Tabular):
     """Extremes of the loads of a machine at rest.
 
     Attributes
@@ -90,6 +91,26 @@ class WorstPoses:
             known = [f"{one}.{part}" for one, part in self.highest]
             raise StateError(unknown_name("load", f"{joint}.{component}", known))
         return max(both, key=lambda one: abs(one.value))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the value farthest from zero of each load, lowest and highest, and the pose."""
+        worst = [one for key in self.highest if (one := self.worst(*key)).value]
+        units = [one.unit for one in worst]
+        keys = [(one.joint, one.component) for one in worst]
+        low = [self.lowest.get(key) for key in keys]
+        poses = [
+            ", ".join(f"{n} {x:.4g}" for n, x in zip(self.coordinates, one.q, strict=True))
+            for one in worst
+        ]
+        columns = [
+            Series("worst", units, [one.value for one in worst]),
+            Series("lowest", units, [None if one is None else one.value for one in low]),
+            Series("highest", units, [self.highest[key].value for key in keys]),
+            Series("at (rad, m)", "", poses),
+        ]
+        joints, loads = [joint for joint, _ in keys], [load for _, load in keys]
+        labels = Series("joint", "", joints), Series("load", "", loads)
+        return (Table(f"worst poses of {self.name}", labels, columns),)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: worst of {self.samples} poses at rest ({self.existing} exist)"]

@@ -11,7 +11,7 @@ that it is of.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,8 +19,9 @@ from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.base.assumptions import TOPICS, Assumption, Assumptions, Number
 from mbd_bridge.base.errors import StateError, real_number, unknown_name
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.tabular import Tabular
-from mbd_bridge.loads.signals import LoadSignal
+from mbd_bridge.base.readable import life_in_words
+from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.loads.signals import LoadSignal, signal_labels
 from mbd_bridge.loads.streaming.load_history import LoadHistory
 from mbd_bridge.loads.streaming.statistics import Extreme
 
@@ -64,7 +65,6 @@ class Compared(NamedTuple):
 class LoadCases(
     Tabular,
     Named[LoadHistory],
-    rows="mbd_bridge.loads.streaming.case_rows",
     entries="load case",
 ):
     """Load cases of the same joints in one convention.
@@ -227,9 +227,121 @@ class LoadCases(
             raise StateError("other: has no signal of the same name; the joints differ")
         return tuple(found)
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return the extremes and the damage of every signal over all cases; and the cases."""
+        names, signals = [one.name for one in self.signals], self.signals
+        units, sure = [one.unit for one in signals], list(map(self.determined, names))
+        floors = self.floors
+        columns = list[Series]()
+        for word, of in (("largest", self.largest), ("smallest", self.smallest)):
+            columns += _of_case(word, "in", units, [of(name) for name in names], sure, floors)
+        if self.duration > 0.0 and "spectra" in self.cases[0].history.results:
+            columns += self._damage(names, units, sure)
+        caption = (
+            "Extremes over all cases. m = ...: cycles of all repetitions together, by Miner's "
+            "rule, as the range that does the same damage once a second (1 Hz) over the whole time."
+        )
+        labels = signal_labels(signals)
+        each = self.cases
+        cases = [
+            Series("repetitions", "", [case.weight for case in each]),
+            Series(
+                "duration",
+                "s",
+                [x.history.end - x.history.begin for x in each],
+                shown="{:g}".format,
+            ),
+            Series("states", "", [case.history.rows for case in each]),
+        ]
+        return (
+            Table(repr(self), labels, columns, caption=caption, floors=floors),
+            Table(repr(self), Series("load case", "", self.names), cases),
+            *self._lives(),
+        )
+
+    def _lives(self) -> Iterator[Table]:
+        """Yield the rating lives under all cases, where there are some."""
+        carried = self.cases[0].history.results.get("bearings")
+        duties = carried.duties if carried else ()
+        lives = {duty.title: self.bearing_hours(duty.joint, duty.name) for duty in duties}
+        if any(hours is not None for hours in lives.values()):
+            column = Series("L10h", "h", [*lives.values()], shown=life_in_words)
+            said = "All cases as often as they happen, by Miner's rule."
+            yield Table(repr(self), Series("bearing of", "", [*lives]), [column], caption=said)
+
+    def _damage(self, names: list[str], units: list[str], sure: list[bool]) -> list[Series]:
+        """Return largest and damage-equivalent ranges, and the case that damages most."""
+        spectra = self.cases[0].history.spectra.spectra
+        exponents = spectra[0].exponents if spectra else ()
+        counted = [None if one.resultant else one.name for one in self.signals]
+        largest = [name and self.largest_range(name) for name in counted]
+        columns = [Series("largest range", units, largest, sure=sure)]
+        for m in exponents:
+            ranges = [name and self.damage_equivalent(name, m) for name in counted]
+            columns.append(Series(f"m = {m:g}", units, ranges, sure=sure))
+        most = [name and self._most_damage(name, exponents[0]) for name in counted]
+        head = f"most damage, m = {exponents[0]:g}" if exponents else ""
+        return [*columns, Series(head, "", most)]
+
+    def _most_damage(self, signal: str, exponent: float) -> str | None:
+        """Return the case that damages most, and its share; None of no damage."""
+        shares = self.damage_shares(signal, exponent)
+        case = max(shares, key=lambda name: shares[name])
+        return f"{case} ({shares[case]:.0%})" if shares[case] > 0.0 else None
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """The sizes by unit up to which numbers are rounding errors, in any of the cases."""
+        each = [case.history.round_off.floors for case in self.cases]
+        return {unit: max(one[unit] for one in each) for unit in each[0]}
+
+    def beside(self, others: Mapping[str, LoadCases]) -> Table:
+        """Return the peaks of each signal beside those of others by name, such as of variants."""
+        units, floors = [one.unit for one in self.signals], self.floors
+        sets = {
+            name: {x.signal.name: x.second for x in self.compare(other)}
+            for name, other in others.items()
+        }
+        names = [one.name for one in self.signals]
+        sure = [
+            self.determined(name)
+            and all(other.determined(name) for key, other in others.items() if name in sets[key])
+            for name in names
+        ]
+        peaks = [self.peak(name) for name in names]
+        columns = _of_case("peak", "case", units, peaks, sure, floors)
+        for key in others:
+            other = [sets[key].get(name) for name in names]
+            columns += _of_case(f"peak of {key}", "case", units, other, sure, floors)
+            ratios = [
+                abs(b.extreme.value / a.extreme.value) if b and a.extreme.value else None
+                for a, b in zip(peaks, other, strict=True)
+            ]
+            columns.append(Series("ratio", "", ratios, shown="{:.4g}".format, sure=sure))
+        return Table(repr(self), signal_labels(self.signals), columns, floors=floors)
+
     def __repr__(self) -> str:
         each = ", ".join(f"{case.name} x {case.weight:g}" for case in self.cases)
         return f"LoadCases({each}; {self.duration:g} s)"
+
+
+def _of_case(
+    word: str,
+    case: str,
+    units: Sequence[str],
+    extremes: Sequence[CaseExtreme | None],
+    sure: Sequence[bool],
+    floors: Mapping[str, float],
+) -> list[Series]:
+    """Return columns of extremes, and of the cases in which they are."""
+    values = [None if one is None else one.extreme.value for one in extremes]
+    bands = [None if one is None else one.extreme.band for one in extremes]
+    pairs = zip(extremes, units, strict=True)
+    names = [x.case if x and abs(x.extreme.value) > floors[u] else None for x, u in pairs]
+    return [
+        Series(word, units, values, bands=bands, sure=sure),
+        Series(case, "", names, sure=sure),
+    ]
 
 
 def _of_cases(names: Sequence[str], said: Sequence[tuple[Assumption, ...]]) -> Iterator[Assumption]:

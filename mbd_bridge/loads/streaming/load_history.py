@@ -12,13 +12,13 @@ import numpy as np
 from mbd_bridge.base.assumptions import Assumption, Assumptions
 from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.readable import instant
-from mbd_bridge.base.tabular import Tabular
+from mbd_bridge.base.readable import instant, sentence
+from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.efforts import EffortCounter, EffortDifferences
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags, Signals, times_of
+from mbd_bridge.loads.signals import Flags, Signals, signal_labels, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.observer import Observer
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
@@ -37,7 +37,6 @@ class LoadHistory(
     Tabular,
     Named[SignalStatistics],
     Extended,
-    rows="mbd_bridge.loads.streaming.rows",
     entries="signal in this history",
 ):
     """Loads of some joints along a motion, condensed: its size does not depend on the motion's.
@@ -93,6 +92,35 @@ class LoadHistory(
 
     def _entry(self, name: str) -> SignalStatistics:
         return self.statistics[self.names.index(name)]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the extremes, the mean and the RMS of every signal."""
+        each, floors = self.statistics, self.round_off.floors
+        signals, columns = [one.signal for one in each], list[Series]()
+        units, sure = [one.unit for one in signals], [one.determined for one in each]
+        for name, extremes in (
+            ("largest", [one.largest for one in each]),
+            ("smallest", [one.smallest for one in each]),
+        ):
+            bands, values = [one.band for one in extremes], [one.value for one in extremes]
+            pairs = zip(extremes, units, strict=True)
+            times = [None if abs(x.value) <= floors.get(u, 0.0) else x.time for x, u in pairs]
+            columns.append(Series(name, units, values, bands=bands, sure=sure))
+            columns.append(Series("at", "s", times, shown=instant))
+        columns.append(Series("mean", units, [one.mean for one in each], sure=sure))
+        columns.append(Series("RMS", units, [one.rms for one in each], sure=sure))
+        caption = f"{sentence(self.convention)} Rows force and moment: their lengths."
+        return (
+            Table(
+                repr(self),
+                signal_labels(signals),
+                columns,
+                caption=caption,
+                notes=self.notes,
+                floors=floors,
+                brackets=True,
+            ),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -20,17 +20,19 @@ import numpy as np
 from mbd_bridge.base.arguments import place_among
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.base.tabular import Arrays, Rows, Series, Tabular
+from mbd_bridge.base.table import Arrays, Series, Table, Tabular
 from mbd_bridge.forces.base import named
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import Point
+from mbd_bridge.loads.export import load_arrays
 from mbd_bridge.loads.options import At, In, On
-from mbd_bridge.loads.rows import load_arrays
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.motion.state_arrays import state_arrays
+from mbd_bridge.motion.table import motion_series
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Answer, near_singular
@@ -78,7 +80,7 @@ def dynamics_kernel(
 
 
 @dataclass(frozen=True, eq=False)
-class BatchLoads(Tabular, rows="mbd_bridge.simulation.batch.result"):
+class BatchLoads(Tabular):
     """Loads of some joints along N motions.
 
     Attributes
@@ -137,31 +139,28 @@ class BatchLoads(Tabular, rows="mbd_bridge.simulation.batch.result"):
             found.append(sizes.max(axis=1, initial=0.0))
         return found[0], found[1]
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return the largest force and moment of each joint, a trajectory each."""
+        columns = [
+            Series(f"{joint}.{what}", unit, values)
+            for joint in self.joints
+            for what, unit, values in zip(
+                ("force", "moment"), ("N", "N m"), self.peaks(joint), strict=True
+            )
+        ]
+        notes = ("largest sizes along each trajectory",)
+        return (Table(repr(self), _trajectories(self), columns, notes=notes),)
+
+    def _arrays(self) -> Arrays:
+        return load_arrays(self._one, [_trajectories(self), Series("time", "s", self.time)])
+
     def __repr__(self) -> str:
         number, records = self.force.shape[:2]
         return f"BatchLoads({number} motions of {records} records; {', '.join(self.joints)})"
 
 
-def rows_of(loads: BatchLoads) -> Rows:
-    """Return the largest force and moment of each joint, a trajectory each."""
-    index = Series("trajectory", "", np.arange(len(loads)))
-    peaks = {joint: loads.peaks(joint) for joint in loads.joints}
-    columns = tuple(
-        Series(f"{joint}.{what}", unit, values)
-        for joint, pair in peaks.items()
-        for what, unit, values in zip(("force", "moment"), ("N", "N m"), pair, strict=True)
-    )
-    notes = ("largest sizes along each trajectory",)
-    return Rows(repr(loads), index, columns, notes=notes, arrays=partial(_arrays, loads, index))
-
-
-def _arrays(loads: BatchLoads, index: Series) -> Arrays:
-    """Return the loads over trajectories, time, joints and axes or actuators."""
-    return load_arrays(loads._one, [index, Series("time", "s", loads.time)])
-
-
 @dataclass(frozen=True, eq=False)
-class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"):
+class SimulationBatch(Recorded, Tabular):
     """States of N trajectories of one mechanism, or of variants of it, along time.
 
     ``batch[k]`` is trajectory k as a `Simulation`. What follows from all the states together (`a`,
@@ -446,6 +445,24 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"
         found = kernel(*flat)
         return tuple(array.reshape(len(own), records, *array.shape[1:]) for array in found)
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return how each trajectory ended, when, and where: its last coordinates."""
+        there = np.isfinite(self.q).all(axis=-1)
+        last = np.maximum(there.sum(axis=1) - 1, 0)
+        ends = motion_series(self.model, self.q[np.arange(len(self)), last])
+        columns = [
+            Series("status", "", self.status),
+            Series("end", "s", self.time[last]),
+            *(one._replace(name=f"{one.name} at the end") for one in ends),
+        ]
+        return (Table(repr(self), _trajectories(self), columns),)
+
+    def _arrays(self) -> Arrays:
+        states = {"q": self.q, "v": self.v, "z": self.z}
+        found = state_arrays(self.model, self.time, states, self.state_units)
+        status = Series("status", "", self.status, ("trajectory",))
+        return Arrays([*found.variables, status], found.coordinates)
+
     def __repr__(self) -> str:
         own = named(self.system.forces)
         finished = "; ".join([f"{int(self.finished.sum())} finished", *own, *self.notes])
@@ -453,3 +470,7 @@ class SimulationBatch(Recorded, Tabular, rows="mbd_bridge.simulation.batch.rows"
             f"SimulationBatch({self.model.name!r}: {len(self)} trajectories of {self.steps} steps "
             f"of {self.step:g} s, {len(self.time)} records, {finished})"
         )
+
+
+def _trajectories(batch: BatchLoads | SimulationBatch) -> Series:
+    return Series("trajectory", "", np.arange(len(batch)))

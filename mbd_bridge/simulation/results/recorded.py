@@ -85,6 +85,11 @@ class Recorded:
         return self.system.states.by_name(self.z)
 
     @property
+    def state_units(self) -> dict[str, str]:
+        """Units of `states` by name."""
+        return dict(zip(self.states, self.system.states.units, strict=True))
+
+    @property
     def external(self) -> dict[str, Array]:
         """External wrenches by link, (K, 6) N and N m at the link's origin, in the link's axes."""
         parts, wrenches = self.system.external_links.items(), self._acting[1]

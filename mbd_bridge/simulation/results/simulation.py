@@ -13,7 +13,7 @@ from mbd_bridge.base.arguments import an_instance, name_list, place_among
 from mbd_bridge.base.assumptions import NONE, Assumption
 from mbd_bridge.base.errors import ModelError, StateError, real_number, some
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.base.tabular import AlongTime
+from mbd_bridge.base.table import AlongTime, Arrays, Series, Table
 from mbd_bridge.forces.base import SHOWN, named
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.assumed import losses
@@ -22,7 +22,8 @@ from mbd_bridge.loads.export import beside_motion
 from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.table import save_motion
+from mbd_bridge.motion.state_arrays import state_arrays
+from mbd_bridge.motion.table import motion_series, save_motion
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.guards.loops import closure
 from mbd_bridge.simulation.outcome import Outcome
@@ -107,7 +108,7 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(Recorded, AlongTime, Extended, rows="mbd_bridge.simulation.results.rows"):
+class Simulation(Recorded, AlongTime, Extended):
     """States of a mechanism along time.
 
     Attributes
@@ -414,6 +415,17 @@ class Simulation(Recorded, AlongTime, Extended, rows="mbd_bridge.simulation.resu
         from mbd_bridge.simulation.results.pictures import plot_closure
 
         return plot_closure(self.model, self.time, self.q, ax=ax)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return coordinates, velocities and states of force elements."""
+        columns, units = motion_series(self.model, self.q, self.v), self.state_units
+        columns += [Series(name, unit, self.states[name]) for name, unit in units.items()]
+        time = Series("time", "s", self.time)
+        return (Table(repr(self), time, columns, long=True, notes=self.notes),)
+
+    def _arrays(self) -> Arrays:
+        states = {"q": self.q, "v": self.v, "z": self.z}
+        return state_arrays(self.model, self.time, states, self.state_units)
 
     def __repr__(self) -> str:
         said = "; ".join([self.status, *named(self.system.forces), *self.notes])
