@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.model import Model
+from mbd_bridge.motion.smoothing import BAND, Channel, MotionUncertainty
+from mbd_bridge.motion.warnings import MotionWarnings
 from mbd_bridge.solve.assembly import held_ones, weighted
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import row_choice
+from mbd_bridge.solve.tolerances import CONSISTENT
 
 if TYPE_CHECKING:
     from mbd_bridge.motion.motion import Motion
@@ -29,6 +32,20 @@ Floats = NDArray[np.float64]
 Move = Callable[[Floats, Floats, Floats], tuple[Floats, ...]]
 """Returns states for states (N, n)."""
 MOVED = "smoothed states are moved to the nearest ones that close the loops"
+FITTED = "derived rates are moved to the nearest ones that fit the loops, where they are off"
+MOVES = 1e-9
+"""Way, relative to the scale of the velocities, from which on a state was moved."""
+SURE = 0.1
+"""Share of what loops may be off in given states to which derived rates fit them."""
+DERIVED = 0.01
+"""Error of derived rates, relative to the largest, that interpolation may leave."""
+APART = 3.0
+"""Ratio of the squares of the ways onto the loops to what errors explain from which on they are
+systematic."""
+HELD = 0.95
+"""Share of the errors that a band holds."""
+WINDOW, ROWS = 0.02, 1000
+"""Share of a motion over which these squares are averaged, and the rows, at most, that count."""
 
 
 class OntoLoops:
@@ -41,17 +58,21 @@ class OntoLoops:
             return kernel(q, v)
 
         self._model, self._scale = model, weighted(model, None)
-        held = held_ones(model, ())
-        self._closing = Closing(model, constraints, held, self._scale, row_choice(model))
+        held, self._choice = held_ones(model, ()), row_choice(model)
+        self._closing = Closing(model, constraints, held, self._scale, self._choice)
 
     def __call__(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the nearest states (N, n) that close the loops."""
         q, _ = self._closing.position(np.array(q))
+        return q, *self.rates(q, v, a)
+
+    def rates(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+        """Return the nearest velocities and accelerations (N, nv) that fit the loops."""
         _, phi_q, _ = self._kernel(q, v)
         v = self._closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, v), v)
         _, phi_q, gamma = self._kernel(q, v)
         a = self._closing.rates(phi_q, gamma - np.einsum("nij,nj->ni", phi_q, a), a)
-        return q, v, a
+        return v, a
 
     def near(self, q: Floats, v: Floats, a: Floats) -> Move:
         """Return what moves states near to these (N, n), which close the loops, onto the loops.
@@ -73,14 +94,106 @@ class OntoLoops:
 
         return moved_near
 
+    def unclosed(self, q: Floats, v: Floats, a: Floats) -> NDArray[np.intp]:
+        """Return the states (N, n) of which velocities or accelerations do not fit the loops."""
+        model = self._model
+        _, phi_q, gamma = self._kernel(q, v)
+        left = np.stack([np.einsum("nij,nj->ni", phi_q, x) for x in (v, a)])
+        left[1] -= gamma
+        squares = [np.sum((x / self._scale) ** 2, axis=1) for x in (v, a)]
+        squares[1] += np.sum((gamma / model.row_scale) ** 2, axis=1)
+        relative = left / model.row_scale / np.sqrt(1.0 + np.stack(squares))[:, :, None]
+        closed = [self._choice.closed(phi_q, part, SURE * CONSISTENT) for part in relative]
+        return np.flatnonzero(~(closed[0] & closed[1]))
 
-def onto_loops(motion: Motion) -> Motion:
-    """Return a motion that was smoothed on the loops of its model, if this has any."""
+    def unexplained(self, motion: Motion, ways: Floats) -> Floats | None:
+        """Return how far (3, N) loops move states more than their errors explain, or None.
+
+        In each direction, relative to the scale of the velocities, for positions, velocities and
+        accelerations. What is open across the loops is taken to be as large along them.
+
+        Parameters
+        ----------
+        motion : with its uncertainty, before it was moved
+        ways : (3, N, nv) by which it was moved
+        """
+        from scipy.ndimage import uniform_filter1d
+        from scipy.special import stdtrit
+
+        model, scale = self._model, self._scale
+        some = slice(None, None, -(-len(motion.time) // ROWS))
+        states = motion.time[some], motion.q[some], motion.v[some], motion.a[some]
+        assert motion.uncertainty is not None
+        stated = np.stack(motion.uncertainty.standard_deviations(*states)) / scale
+        _, phi_q, _ = self._kernel(states[1], states[2])
+        B = phi_q * scale / model.row_scale[:, None]
+        across = np.linalg.pinv(B, rcond=model.rank_tolerance) @ B
+        explained = np.einsum("knj,nij->kn", stated**2, across**2)
+        squares = np.sum((ways[:, some] / scale) ** 2, axis=2)
+        if np.mean(squares[0]) <= APART * np.mean(explained[0]):
+            return None
+        directions = np.maximum(np.einsum("nii->n", across), 1.0)
+        width = max(1, round(WINDOW * squares.shape[1]))
+        more = uniform_filter1d(np.maximum(squares - explained, 0.0) / directions, width, axis=1)
+        few = (
+            stdtrit(directions.mean(), 0.5 * (1.0 + HELD)) / BAND
+        )  # Student: seen in few directions
+        sizes = few * np.sqrt(np.maximum(more, 0.0))
+        return np.array([np.interp(motion.time, states[0], size) for size in sizes])
+
+
+def onto_loops(motion: Motion, warnings: MotionWarnings, derived: bool) -> Motion:
+    """Return a motion on the loops of its model, if this has any and the motion is not exact.
+
+    Where the loops move it by more than its errors explain (a joint that lags, a length that is
+    wrong), nobody knows which coordinates are off: all have wider bands, and it is said.
+
+    Parameters
+    ----------
+    warnings : takes in what was moved farther than expected
+    derived : whether rates were; interpolation leaves accelerations that are off a little
+    """
     model = motion.model
-    if motion.uncertainty is None or model is None or not model.has_loops:
+    if model is None or not model.has_loops:
         return motion
-    q, v, a = OntoLoops(model)(motion.q, motion.v, motion.a)
-    said = Assumption("smoothing", MOVED)
-    return replace(
-        motion, q=q, v=v, a=a, notes=(*motion.notes, MOVED), assumed=(*motion.assumed, said)
-    )
+    onto = OntoLoops(model)
+    if motion.uncertainty is None:
+        return _rates_onto_loops(onto, motion, warnings) if derived else motion
+    q, v, a = onto(motion.q, motion.v, motion.a)
+    ways = np.stack([difference(model, motion.q, q), v - motion.v, a - motion.a])
+    closed, off = replace(motion, q=q, v=v, a=a), onto.unexplained(motion, ways)
+    if off is not None:
+        sizes = off[:, :, None] * model.velocity_scale
+        channels = tuple(
+            one.widened(motion.time, sizes) if isinstance(one, Channel) else one
+            for one in motion.uncertainty.channels
+        )
+        doubt = warnings.add_unclosed(np.abs(ways[0]).max(axis=0))
+        noise = motion.noise and replace(motion.noise, doubts=(*motion.noise.doubts, doubt))
+        said = (*motion.assumed, Assumption("smoothing", doubt))
+        uncertainty = MotionUncertainty(channels)
+        closed = replace(closed, uncertainty=uncertainty, noise=noise, assumed=said)
+    if not np.any(np.abs(ways / model.velocity_scale) > MOVES):
+        return closed
+    assumed = (*closed.assumed, Assumption("smoothing", MOVED))
+    return replace(closed, notes=(*motion.notes, MOVED), assumed=assumed)
+
+
+def _rates_onto_loops(onto: OntoLoops, motion: Motion, warnings: MotionWarnings) -> Motion:
+    """Return an exact motion with rates that fit the loops, where these are nearly fitted."""
+    rows = onto.unclosed(motion.q, motion.v, motion.a)
+    if not len(rows):
+        return motion
+    v, a = onto.rates(motion.q[rows], motion.v[rows], motion.a[rows])
+    shares = [
+        float(np.abs(new - old[rows]).max() / max(np.abs(old).max(), np.finfo(float).tiny))
+        for new, old in ((v, motion.v), (a, motion.a))
+    ]
+    if max(shares) > DERIVED:  # no error of an interpolation: loads along it are refused
+        return motion
+    warnings.add_moved_rates(len(rows), max(shares))
+    closed = np.array(motion.v), np.array(motion.a)
+    for whole, part in zip(closed, (v, a), strict=True):
+        whole[rows] = part
+    assumed = (*motion.assumed, Assumption("rates", FITTED))
+    return replace(motion, v=closed[0], a=closed[1], assumed=assumed)

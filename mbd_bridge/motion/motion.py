@@ -189,7 +189,8 @@ def motion_from_table(
     found = MotionWarnings(model) if warnings is None else warnings
     table, efforts = without_efforts(in_our_words(table, model), model)
     reader = _Reader(table, model, rest)
-    motion = onto_loops(reader.motion(Smoothing() if smoothing is None else smoothing, found))
+    read = reader.motion(Smoothing() if smoothing is None else smoothing, found)
+    motion = onto_loops(read, found, reader.derives)
     motion = motion if efforts is None else replace(motion, efforts=efforts)
     if warnings is not None:
         return motion
@@ -215,6 +216,7 @@ class _Reader:
         self.table, self.model = table, model
         self.notes, self.assumed = list[str](), list[Assumption]()
         self.beside = list[ModelJoint]()  # interpolated already, but not by one spline
+        self.derives = False
         self.time = times(table)
         check_names(table, model)
         of_q, of_v = model_units(model)
@@ -236,6 +238,7 @@ class _Reader:
         measured = self.q.copy()
         smoothed, noise, uncertainty = self._smooth(smoothing, warnings)
         derived = [*smoothed, *self._derive()]
+        self.derives = bool(derived)
         warnings.unitless = without_unit(self.table)
         warnings.add(self.time, self.q, derived, measured, self.v)
         names = model.coordinate_names, model.velocity_names

@@ -154,6 +154,23 @@ class MotionWarnings:
         self._rates: dict[int, tuple[float, float, float]] = {}
         self._gap, self._steps, self._rows = 0.0, list[float](), 0
         self._stretches: dict[Kind, dict[str, list[tuple[float, float]]]] = {}
+        self._unclosed = np.zeros(model.nv)
+        self._moved_rates = (0, 0.0)
+
+    def add_unclosed(self, ways: Floats) -> str:
+        """Take in how far (nv,) loops moved a piece, more than its noise; return what is said."""
+        self._unclosed = np.maximum(self._unclosed, ways)
+        farthest = int(np.argmax(self._unclosed / self._model.velocity_scale))
+        return (
+            f"the positions do not close the loops as nearly as their noise tells: closing them "
+            f"moves {self._model.velocity_names[farthest]} by up to {self._unclosed[farthest]:.2g} "
+            f"(is a joint late, or a length wrong?); all bands are wider by it"
+        )
+
+    def add_moved_rates(self, states: int, share: float) -> None:
+        """Take in of how many states derived rates were moved onto the loops, and how far."""
+        number, largest = self._moved_rates
+        self._moved_rates = number + states, max(largest, share)
 
     def add_stretches(self, joint: str, stretches: Sequence[Stretch]) -> None:
         """Take in the stretches of a joint's motion that are not as the rest of it."""
@@ -247,7 +264,17 @@ class MotionWarnings:
         """Return a sentence about each."""
         stretches = [note for kind in SENTENCES for note in self._in_stretches(kind)]
         odd = [*self.beyond_limits(), *self._wrapped(), *self._other_rates(), *self._uneven()]
-        return [*odd, *stretches]
+        return [*odd, *stretches, *self._on_loops()]
+
+    def _on_loops(self) -> list[str]:
+        found = [self.add_unclosed(self._unclosed)] if self._unclosed.any() else []
+        number, share = self._moved_rates
+        if number:
+            found.append(
+                f"derived rates of {count(number, 'state')} do not fit the loops: they are moved "
+                f"to the nearest ones that do, by up to {share:.1e} of the largest"
+            )
+        return found
 
     def _other_rates(self) -> list[str]:
         names = self._model.coordinate_names

@@ -8,6 +8,7 @@ than three stated bands, and nothing doubts it.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -565,18 +566,32 @@ def show(verdicts: Iterable[Verdict], detail: bool = False) -> list[Verdict]:
     return found
 
 
-def some(count: int, first: int = 0, kinds: Iterable[str] = ()) -> Iterable[Verdict]:
-    """Yield verdicts on so many recordings, of one kind after the other."""
-    names = list(kinds) or list(KINDS)
-    for number in range(count):
-        yield judge(names[number % len(names)], first + number // len(names))
+def some(
+    count: int, first: int = 0, only: Iterable[str] = (), machine: str = ""
+) -> Iterable[Verdict]:
+    """Yield verdicts on so many recordings, of one kind after the other.
+
+    Parameters
+    ----------
+    first : seed of the first of each kind
+    only : parts of the names of kinds; none: all
+    machine : part of a machine's name
+    """
+    names = [name for name in KINDS if not only or any(word in name for word in only)]
+    seeds = (k for k in itertools.count(first) if machine in MACHINES[k % len(MACHINES)])
+    pairs = ((name, seed) for seed in seeds for name in names)
+    yield from itertools.starmap(judge, itertools.islice(pairs, count if names else 0))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser("python -m tests.noise.kinds", description=__doc__)
     parser.add_argument("--count", type=int, default=len(KINDS), help="recordings")
-    parser.add_argument("--kind", action="append", choices=KINDS, default=[], help="only this one")
+    parser.add_argument("--only", action="append", default=[], help="kinds with this in their name")
+    parser.add_argument("--machine", default="", help="only this one, or a part of its name")
     parser.add_argument("--seed", type=int, default=0, help="of the first of each kind (0)")
     parser.add_argument("--detail", action="store_true", help="tell which ones are wrong")
     options = parser.parse_args()
-    show(some(options.count, options.seed, options.kind), options.detail)
+    if not any(options.machine in name for name in MACHINES):
+        parser.error(f"--machine: expected a part of {', '.join(MACHINES)}")
+    verdicts = some(options.count, options.seed, options.only, options.machine)
+    show(verdicts, options.detail)

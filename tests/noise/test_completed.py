@@ -25,15 +25,17 @@ def test_of_a_crank_alone(sigma):
     machine = mbd.load("urdf/crank_rocker.urdf")
     time = np.arange(600) / 200
     angle = 0.5 + 3.0 * time + 0.2 * np.sin(4.0 * time)
-    noise = sigma * np.random.default_rng(1).normal(size=600)
-    rough = machine.complete({"crank": angle + noise}, time)
     exact = machine.complete({"crank": angle}, time)
-    error, deviation = errors(machine, rough, exact, ["crank"], ["crank"])
-    assert np.mean(np.abs(error) < BAND * deviation) > 0.9
-    assert np.sqrt(np.mean(deviation**2)) < 4.0 * np.sqrt(np.mean(error**2))
-    stated = rough.uncertainty.standard_deviations(time, rough.q, rough.v, rough.a)
-    for off, size in zip((rough.q - exact.q, rough.v - exact.v), stated, strict=False):
-        assert np.mean(np.abs(off) < BAND * size) > 0.9
+    shares = []
+    for seed in range(4):  # of so slow a motion, errors are alike over a third of it
+        noise = sigma * np.random.default_rng(seed).normal(size=600)
+        rough = machine.complete({"crank": angle + noise}, time)
+        error, deviation = errors(machine, rough, exact, ["crank"], ["crank"])
+        assert np.sqrt(np.mean(deviation**2)) < 4.0 * np.sqrt(np.mean(error**2))
+        stated = rough.uncertainty.standard_deviations(time, rough.q, rough.v, rough.a)
+        offs = (error, deviation), (rough.q - exact.q, stated[0]), (rough.v - exact.v, stated[1])
+        shares.append([np.mean(np.abs(off) < BAND * size) for off, size in offs])
+    assert np.min(np.mean(shares, axis=0)) > 0.9
 
 
 def test_of_the_pose_of_a_stewart_platform():

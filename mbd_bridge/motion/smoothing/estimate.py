@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd_bridge.motion.derivatives import derivatives
 from mbd_bridge.motion.smoothing.basis import Floats
-from mbd_bridge.motion.smoothing.fluctuation import Fluctuation, fluctuation
+from mbd_bridge.motion.smoothing.fluctuation import FOUND_RISE, RISE, Fluctuation, fluctuation
 from mbd_bridge.motion.smoothing.fusion import Compared, agreement, exact_apart
 from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
@@ -250,7 +250,8 @@ def watched(plan: SignalPlan, times: Sequence[Floats], signals: Sequence[Signal]
     if not parts:
         return plan
     rounding = ROUNDING * max(1.0, *(float(np.abs(signal.values).max()) for signal in signals))
-    found = fluctuation(parts, step, max(variances), rounding)
+    rise = FOUND_RISE if not plan.smoothed and plan.sigma > rounding else RISE
+    found = fluctuation(parts, step, max(variances), rounding, rise)
     return replace(plan, fluctuation=found)
 
 

@@ -28,6 +28,8 @@ EXCEEDED, OF_MEAN = 25.0, 0.7
 """Percentile of the power in the windows, and what it is of the mean of noise, about."""
 RISE = 2.0
 """Ratio of the accelerations in an octave to those in a lower one from which on it is no motion."""
+FOUND_RISE = 1.0
+"""The same where noise was found in differences of the values, and none is smoothed away."""
 SMALL = 0.1
 """Velocities, relative to the range of all, up to which it is a fluctuation of a motion."""
 MATTERS, DOUBTFUL = 3e-4, 0.01
@@ -61,7 +63,11 @@ class Fluctuation:
 
 
 def fluctuation(
-    accelerations: Sequence[Floats], step: float, variance: float, rounding: float
+    accelerations: Sequence[Floats],
+    step: float,
+    variance: float,
+    rounding: float,
+    rise: float = RISE,
 ) -> Fluctuation | None:
     """Return what fluctuates, from accelerations at even times in parts, or None.
 
@@ -69,6 +75,7 @@ def fluctuation(
     ----------
     variance : of the accelerations, as it is stated
     rounding : of the values: what is smaller is none
+    rise : ratio of the accelerations in an octave to those in a lower one
     """
     octaves = []
     rows = SHORTEST
@@ -82,11 +89,12 @@ def fluctuation(
         return None
     powers = np.array(octaves)[::-1]  # (octaves, 3), from low to high
     least = np.minimum.accumulate(powers[:, 2])
-    rises = np.flatnonzero(powers[1:, 2] > RISE**2 * least[:-1])
+    rises = np.flatnonzero(powers[1:, 2] > rise**2 * least[:-1])
     largest = max(float(np.abs(part).max()) for part in accelerations)
     if not len(rises):
         return None
-    first = int(np.argmin(powers[: rises[0] + 1, 2])) + 1
+    lowest = int(np.argmin(powers[: rises[0] + 1, 2]))
+    first = lowest + 1
     value, velocity, acceleration = powers[first:].sum(axis=0)
     size = math.sqrt(acceleration)
     range_of_rates = max(float(np.ptp(np.cumsum(part))) * step for part in accelerations)
@@ -97,6 +105,7 @@ def fluctuation(
         or math.sqrt(value) < rounding
     ):
         return None
+    value, velocity, acceleration = powers[lowest:].sum(axis=0)  # motion and noise are both in it
     covariance = np.diag([value, velocity, acceleration])
     covariance[0, 2] = covariance[2, 0] = -velocity
     loud = np.flatnonzero(powers[first:, 2] > 0.05 * acceleration) + first

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, knot_spacing
+from mbd_bridge.motion.smoothing.local import local_covariance
 from mbd_bridge.motion.smoothing.noise import FEWEST
 from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, at_times
 
@@ -121,6 +122,12 @@ class Curve:
             covariance[inside] += diagonal[:, :, None] * np.eye(3)
         self.knots, self.covariance = knots, covariance
 
+    def widen_by(self, time: Floats, change: Floats, block: int) -> None:
+        """Add to deviations what changes (3, N, n) at times (N,) are at most in blocks of rows."""
+        begins = np.arange(0, change.shape[1] - 1, block)  # the last has two rows at least
+        most = np.maximum.reduceat(np.abs(change).max(axis=2), begins, axis=1)
+        self.widen(np.append(time[begins], time[-1]), 1.0, most)
+
 
 @dataclass(frozen=True, eq=False)
 class Guard:
@@ -159,11 +166,15 @@ class Guard:
 
     def _look_for_pulses(self, curve: Curve, cutoffs: Floats) -> None:
         """Widen the covariance where accelerations last no longer than the smoothing resolves."""
+        from scipy.ndimage import minimum_filter1d
+
         time = self.data[0].time
+        longest = math.ceil(BRIEF / (cutoffs.min() * self.step))
         for signed in curve.derived[2].T:
             size = np.abs(signed)
             tops = (size[1:-1] >= size[:-2]) & (size[1:-1] > size[2:])
             tops &= size[1:-1] > PULSE * size.max()
+            tops &= minimum_filter1d(size, 2 * longest + 1)[1:-1] < 0.5 * size[1:-1]
             for row in (np.flatnonzero(tops) + 1).tolist():
                 period = math.ceil(1.0 / (cutoffs[row] * self.step))
                 before, behind = max(0, row - period), row + period + 1
@@ -221,17 +232,15 @@ class Guard:
         own = np.stack([np.array(spline(time[wide])) for spline in splines], axis=-1)
         ramp = blend(wide, rows, len(time))[:, None]
         change = ramp * (own - curve.derived[:, wide])
-        knots, covariance = splines[0].covariance()
         if self.own:
             curve.derived[:, wide] += change
-            curve.splice(begin, end, knots, covariance * self.scale**2)
+            known = replace(choice, scale=self.scale)
+            curve.splice(begin, end, *local_covariance(splines, self.data[0].rows(fit), known))
             cutoffs[rows] = choice.cutoff
             self._say(curve, rows, "own")
         if not self.own or choice.cutoff * self.step > QUICK:
             block = max(2, math.ceil(BLOCK / (choice.cutoff * self.step)))
-            begins = np.arange(0, change.shape[1] - 1, block)  # the last has two rows at least
-            most = np.maximum.reduceat(np.abs(change).max(axis=2), begins, axis=1)
-            curve.widen(np.append(time[wide][begins], end), 1.0, most)
+            curve.widen_by(time[wide], change, block)
             self._say(curve, rows, "doubted")
         if depth == DEPTH or not self.own:
             return

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -52,6 +52,7 @@ class Choice:
     cutoff : Hz, at which a sine is halved
     scale : s, by which 1 / √weight of the data must be multiplied to give standard deviations
     deviance : -2 log L
+    rough : the best of the lowest order, if this is of a higher one
     """
 
     order: int
@@ -59,6 +60,7 @@ class Choice:
     cutoff: float
     scale: float
     deviance: float
+    rough: Choice | None = None
 
 
 class Blocks:
@@ -89,7 +91,8 @@ class Blocks:
             found = [self.at(order, cutoff) for order in orders]
         else:
             found = [self._best(order) for order in orders]
-        return min(found, key=lambda choice: choice.deviance)
+        best = min(found, key=lambda choice: choice.deviance)
+        return best if best is found[0] else replace(best, rough=found[0])
 
     def at(self, order: int, cutoff: float) -> Choice:
         """Return the likelihood and the scale for an order and a cut-off."""

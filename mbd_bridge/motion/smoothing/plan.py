@@ -23,19 +23,25 @@ from mbd_bridge.motion.smoothing.estimate import (
     watched,
 )
 from mbd_bridge.motion.smoothing.filters import LENGTHS, filtered, noise_covariance
-from mbd_bridge.motion.smoothing.guard import Curve, Guard, Stretch
+from mbd_bridge.motion.smoothing.guard import USUAL, Curve, Guard, Stretch
 from mbd_bridge.motion.smoothing.interpolation import interpolated
-from mbd_bridge.motion.smoothing.likelihood import knot_spacing
-from mbd_bridge.motion.smoothing.noise import rounding_step
+from mbd_bridge.motion.smoothing.likelihood import Choice, knot_spacing
+from mbd_bridge.motion.smoothing.local import local_covariance
+from mbd_bridge.motion.smoothing.noise import FEWEST, rounding_step
 from mbd_bridge.motion.smoothing.options import Smoothing
-from mbd_bridge.motion.smoothing.records import Channel, CoordinateNoise
+from mbd_bridge.motion.smoothing.records import BAND, Channel, CoordinateNoise
 from mbd_bridge.motion.smoothing.signals import Derivatives, Signal, motion_of, signals_of
-from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, parts_of, usual_step
+from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, at_times, parts_of, usual_step
 
 WHOLE = 16_384
 """Rows up to which a motion is looked at as a whole."""
 ROWS, BLOCKS = 4096, 8
 """Rows of a block of a longer one, and the most blocks that are looked at."""
+FOLLOWS = 0.25
+"""Cut-off, relative to the sampling rate, from which on a spline nearly goes through all values:
+there are hardly any errors, and a low order is none of a motion."""
+END_PERIODS = 4.0
+"""Periods of a cut-off at the ends that are fitted again, to look at the last of them."""
 EVEN = 0.01
 """Share of a step by which steps may differ for filters that need even times."""
 
@@ -223,9 +229,11 @@ class Plan:
             own = [one.rows(part) for one in data]
             splines = [NormalEquations(one, order, spacing, begin).solve(weight) for one in own]
             derived = np.stack([np.array(spline(time[part])) for spline in splines], axis=-1)
-            knots, covariance = splines[-1].covariance()
-            curve = Curve(derived, knots, covariance * plan.choice.scale**2)
+            curve = Curve(derived, *local_covariance(splines, own[-1], plan.choice))
             self._guard(plan, own).watch(curve)
+            self._compare_ends(
+                curve, own, plan.choice, part.start > 0 or time[0] - self.origin < self.step
+            )
             curves.append(curve)
         return Curve(
             np.concatenate([one.derived for one in curves], axis=1),
@@ -233,6 +241,37 @@ class Plan:
             np.concatenate([one.covariance for one in curves]),
             [stretch for one in curves for stretch in one.stretches],
         )
+
+    def _compare_ends(
+        self, curve: Curve, data: Sequence[Data], choice: Choice, begins: bool
+    ) -> None:
+        """Widen the covariance at ends where a spline of a lower order is too far to be noise.
+
+        Where most of a recording rests, or is smooth, high orders are likely; nothing behind its
+        end tells that the motion is less smooth there.
+
+        Parameters
+        ----------
+        begins : whether there is nothing before the first row
+        """
+        if choice.rough is None or choice.rough.cutoff * self.step > FOLLOWS:
+            return
+        order, weight, cutoff = choice.rough.order, choice.rough.weight, choice.rough.cutoff
+        spacing, time = knot_spacing(order, cutoff, self.step), data[0].time
+        looked = max(2, math.ceil(1.0 / (choice.cutoff * self.step)))
+        fitted = max(FEWEST, math.ceil(END_PERIODS / (choice.cutoff * self.step)))
+        last = (slice(-fitted, None), slice(-looked, None))
+        first = (slice(0, fitted), slice(0, looked))
+        for fit, rows in (first, last) if begins else (last,):
+            if np.count_nonzero(data[0].weights[fit]) < FEWEST:
+                continue
+            splines = [NormalEquations(one.rows(fit), order, spacing).solve(weight) for one in data]
+            other = np.stack([np.array(spline(time[rows])) for spline in splines], axis=-1)
+            change = other - curve.derived[:, rows]
+            covariance = at_times(time[rows], *splines[0].covariance()) * choice.rough.scale**2
+            noise = USUAL * np.sqrt(covariance[:, 2, 2])
+            if np.any(np.linalg.norm(change[2], axis=1) > noise):
+                curve.widen_by(time[rows], change / BAND, max(2, looked // 2))
 
     def _guard(self, plan: SignalPlan, data: Sequence[Data]) -> Guard:
         assert plan.choice is not None

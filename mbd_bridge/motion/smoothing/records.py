@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -90,6 +90,17 @@ class Channel:
     free: bool
     knots: Floats
     covariance: Floats
+
+    def widened(self, time: Floats, sizes: Floats) -> Channel:
+        """Return it with more errors, independent of these.
+
+        Parameters
+        ----------
+        time, sizes : (N,) s, and deviations (3, N, nv) of position, velocity, acceleration there
+        """
+        own = sizes[:, :, self.v + (0 if self.kind == "plain" else self.axis)].T
+        covariance = at_times(time, self.knots, self.covariance)
+        return replace(self, knots=time, covariance=covariance + own[:, :, None] ** 2 * np.eye(3))
 
     def roots(self, time: Floats) -> Floats:
         """Return R (N, 3, 3) with R Rᵀ the covariance at times (N,): columns are directions.
