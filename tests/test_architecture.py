@@ -331,3 +331,14 @@ def test_each_public_name_is_there_though_nothing_else_has_been_imported(package
     )
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT.parent, timeout=200, check=False)
     assert run.returncode == 0
+
+
+def test_no_module_imports_from_a_module_of_tests() -> None:
+    """What several share stands in a module of its own."""
+    wrong = [
+        f"{file}:{number}: {line}"
+        for file in sorted(Path(__file__).parent.rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.match(r"\s*(from|import) tests\.([\w.]*\.)?test_\w+", line)
+    ]
+    assert not wrong, wrong

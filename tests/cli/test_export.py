@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 
 import numpy as np
-import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.loads import Convention
+from tests.c_compiler import needs_compiler
 from tests.robots import OWN
 
 ARM = str(OWN / "kuka_iiwa.urdf")
@@ -18,7 +17,7 @@ HUMANOID = str(OWN / "humanoid.urdf")
 JOINT = "lbr_iiwa_joint_3"
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@needs_compiler
 def test_exported_c_gives_the_load_of_the_kernel(run, tmp_path):
     import ctypes
 
@@ -63,7 +62,7 @@ def test_exported_c_names_coordinates_units_and_convention(run):
         assert (code, f"void {what}(" in out) == (0, True)
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@needs_compiler
 def test_exported_forward_dynamics_of_loops_is_the_closed_mechanisms(run, tmp_path):
     import ctypes
 

@@ -13,10 +13,11 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.fmu.description import fmi_unit
+from tests.c_compiler import needs_compiler
 from tests.fmu.importer import JUMP, STRICT, Importer
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+pytestmark = needs_compiler
 
 PUSH = np.array([0.3, -0.2, 0.9, 0.1, 0.2, -0.1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import zipfile
 
@@ -11,12 +10,13 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.real_time.stepping import Stepping
+from tests.c_compiler import needs_compiler
 from tests.fmu.importer import JUMP, STRICT, Importer
 from tests.simulate.implicit import Q, V, arm
 
 __all__ = ["arm"]
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+pytestmark = needs_compiler
 
 SCHEMES = ["newmark", mbd.GeneralisedAlpha(rho=0.4), "explicit_newmark"]
 

@@ -1,7 +1,6 @@
 """Numbers of force elements are parameters: by trajectory, by name in equations and in C."""
 
 import pickle
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.kernels import compile_kernel, jacobian
 from mbd_bridge.simulation.steps.coupled import CoupledStep
+from tests.c_compiler import needs_compiler
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
 from tests.forces.wheels import ROADS, free_wheel, tyres
@@ -143,9 +143,8 @@ def test_rates_and_loads_are_differentiated_by_parameters_of_elements():
     assert all(np.abs(found).max(axis=0).min() > 1e-3 for found in derived)
 
 
+@needs_compiler
 def test_a_step_in_c_takes_them_by_name(tmp_path):
-    if shutil.which("cc") is None:
-        return
     robot, q, v = bar()
     one = {name: value[0] for name, value in VALUES.items()}
     system = mbd.System(robot, forces=ON_BAR, parameters=one)

@@ -1,7 +1,6 @@
 """States of force elements are integrated with the motion, on every road, to the same digits."""
 
 import pickle
-import shutil
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from scipy.integrate import simpson, solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.simulation.steps.coupled import CoupledStep
+from tests.c_compiler import needs_compiler
 from tests.forces.relaxing import ON_BAR, Z_BAR, Filter, Maxwell, bar, exact, slider
 from tests.machines import four_bar
 from tests.step_in_c import InC
@@ -93,9 +93,8 @@ def test_steps_one_by_one_have_the_digits_of_a_run():
     assert np.abs(core.answer(q, v, tau, none).a[0] - run.a[-1]).max() < 1e-9
 
 
+@needs_compiler
 def test_a_step_in_c_has_the_digits_of_a_run(tmp_path):
-    if shutil.which("cc") is None:
-        return
     robot, q, v = bar()
     system = mbd.System(robot, forces=ON_BAR, loads=["elbow"])
     run = mbd.simulate(system, 0.05, q=q, v=v, z=Z_BAR)

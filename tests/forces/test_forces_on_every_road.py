@@ -1,7 +1,6 @@
 """A force element acts the same on every road, and the loads of joints know of it."""
 
 import pickle
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests import free_bodies
+from tests.c_compiler import needs_compiler
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.machines import four_bar
 from tests.step_in_c import InC
@@ -67,9 +67,8 @@ def test_a_closed_loop_moves_alike_on_every_road(bar):
     assert np.abs(f.split(found.y[:, -1])[0] - run.q[-1]).max() < 1e-9
 
 
+@needs_compiler
 def test_a_step_of_many_elements_in_c_has_the_digits_of_a_run(tmp_path):
-    if shutil.which("cc") is None:
-        return
     robot = machine()
     system = mbd.System(robot, forces=EVERY, loads=["shoulder", "wrist"])
     run = mbd.simulate(system, 0.05, q=Q, v=V)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.forces.base import NO_STATES, Effect
 from mbd_bridge.solve import prepare
+from tests.c_compiler import needs_compiler
 from tests.machines import four_bar
 from tests.oracles.rolling import Disk
 from tests.robots import own_urdfs
@@ -232,7 +232,7 @@ def test_wrong_options_are_told(make, words):
         make()
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@needs_compiler
 @pytest.mark.parametrize("scheme", ["hht", mbd.Newmark(iterations=3), "explicit_newmark"])
 def test_a_step_in_c_has_the_digits_of_a_run_and_the_head_its_first_memory(tmp_path, bar, scheme):
     machine, start = bar

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.simulation.steps.coupled import CoupledStep
+from tests.c_compiler import needs_compiler
 from tests.simulate.implicit import Q, V, arm, orders
 from tests.step_in_c import InC
 
@@ -65,7 +64,7 @@ def test_a_step_in_somebodys_loop_has_the_digits_of_a_run(arm):
     np.testing.assert_allclose(q, run.q[-1], rtol=0, atol=1e-13)
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@needs_compiler
 def test_c_calls_for_a_matrix_where_the_run_does(arm, tmp_path):
     run = run_of(arm, 2e-3, 0.2, integrator="newmark")
     assert not run.detours

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
+from tests.c_compiler import needs_compiler
 from tests.machines import four_bar
 from tests.step_in_c import InC
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+pytestmark = needs_compiler
 
 TIMES = np.array([0.0, 0.0213, 0.05, 0.2])
 VALUES = np.array([1.0, 3.0, -2.0, 0.5])
