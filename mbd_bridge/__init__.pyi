@@ -49,7 +49,7 @@ from mbd_bridge.files.modal import (
     save_modal_basis as save_modal_basis,
 )
 from mbd_bridge.forces.files import load_forces as load_forces, save_forces as save_forces
-from mbd_bridge.forces.outside import Input as Input
+from mbd_bridge.forces.varying import Input as Input
 from mbd_bridge.loads import (
     JointLoads as JointLoads,
     LoadRequest as LoadRequest,

@@ -21,8 +21,7 @@ from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import AdamsBashforthMoulton
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.runge_kutta import Torque, coordinate_rates, normalised
-from mbd_bridge.solve.bases import ProjectionBasis, SvdBasis
-from mbd_bridge.solve.bases.base import Held
+from mbd_bridge.solve.bases import Held, ProjectionBasis, SvdBasis
 
 
 @dataclass

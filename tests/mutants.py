@@ -55,19 +55,19 @@ MUTANTS = (
     ),
     Mutant(
         "an inertia about an origin loses its products",
-        "model/spatial/inertia.py",
+        "model/spatial.py",
         "np.dot(c, c) * np.eye(3) - np.outer(c, c)",
         "np.dot(c, c) * np.eye(3) - np.diag(c * c)",
         "spatial/test_spatial.py mechanism/test_model.py mechanism/test_recut.py",
     ),
     Mutant(
         "a payload goes to all links but the chosen one",
-        *("model/payload.py", "if entry.name == link", "if entry.name != link"),
+        *("model/builder.py", "if entry.name == link", "if entry.name != link"),
         "test_placement.py mechanism/test_model.py loads/test_assumptions.py",
     ),
     Mutant(
         "a joint that is turned round keeps its axis",
-        *("model/turn.py", "axis = _opposite(axis)", "axis = tuple(axis)"),
+        *("model/recut.py", "axis = _opposite(axis)", "axis = tuple(axis)"),
         "mechanism/test_recut.py formats/test_loops.py loads/test_joint_frames.py",
     ),
     Mutant(
@@ -125,7 +125,7 @@ MUTANTS = (
     ),
     Mutant(
         "damping does not fade in smoothly",
-        *("forces/contact.py", "(part * part * (3.0 - 2.0 * part))", "part"),
+        *("forces/law.py", "(part * part * (3.0 - 2.0 * part))", "part"),
         "forces/test_closed_forms.py forces/test_effects.py",
     ),
     Mutant(

@@ -40,11 +40,7 @@ from mbd_bridge.motion.external.columns import How
 from mbd_bridge.motion.external.force import Direction, Outside
 from mbd_bridge.motion.external.naming import ForceNaming
 from mbd_bridge.motion.options import ReadingOptions
-from mbd_bridge.solve.assembly_batch import (
-    Assemblies,
-    InitialGuesses,
-    assemble_batch as assemble_states,
-)
+from mbd_bridge.solve.assembly import Assemblies, InitialGuesses, assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import Axes, check_axes
 
@@ -284,7 +280,7 @@ def assemble_batch(
     ----------
     near : given coordinates by name, each one value or N of them, or an array (N, nq)
     fixed, weights, velocity, parameters, tolerance, check : see
-        `mbd_bridge.solve.assembly_batch.assemble_batch`
+        `mbd_bridge.solve.assembly.assemble_batch`
     """
     _check(mechanism, "assemble_batch")
     return assemble_states(

@@ -22,7 +22,7 @@ from mbd_bridge.loads.poses.workspace import CLEARANCE, Ranges, Workspace
 from mbd_bridge.loads.poses.worst import WorstPoses, worst_poses
 from mbd_bridge.loads.selected import actuation_names, select_joints
 from mbd_bridge.model import Model, rebuilt
-from mbd_bridge.model.payload import with_payload
+from mbd_bridge.model.builder import with_payload
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import CompletionOptions, Motion, Reading
 from mbd_bridge.motion.frames import Frames, find_frame, prepare_centroid, prepare_frames
@@ -32,8 +32,8 @@ from mbd_bridge.motion.path import moving_targets
 from mbd_bridge.motion.paths import inverse_path, pose_targets
 from mbd_bridge.motion.reading import REACHED
 from mbd_bridge.solve.assembly import InitialGuess
+from mbd_bridge.solve.check_states import unit_quaternions
 from mbd_bridge.solve.constrained import actuated_joints
-from mbd_bridge.solve.quaternions import unit_quaternions
 
 
 class MechanismKinematics(MechanismDynamics):

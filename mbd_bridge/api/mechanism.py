@@ -27,10 +27,10 @@ from mbd_bridge.loads.options import ConventionOptions, LoadOptions, RequestOpti
 from mbd_bridge.loads.planar import Plane
 from mbd_bridge.loads.uncertainty import with_uncertainty
 from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
+from mbd_bridge.model.builder import with_payload
 from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.flexible_links import with_flexible
 from mbd_bridge.model.parameters import Parameters, ParameterValues
-from mbd_bridge.model.payload import with_payload
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
 from mbd_bridge.motion.external import wrenches_at

@@ -19,7 +19,7 @@ import numpy as np
 from mbd_bridge.equations.flexible import flexible_loads
 from mbd_bridge.equations.newton_euler import body_rates
 from mbd_bridge.model import FlexibleBody, Model
-from mbd_bridge.model.deflection import Deflection
+from mbd_bridge.model.joint_table import Deflection
 from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 

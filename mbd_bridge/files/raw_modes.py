@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import FileError, ModelError, count, one_of, some
 from mbd_bridge.model.flexible import ModalBasis
-from mbd_bridge.model.flexible.modal_arrays import check_orthogonal
+from mbd_bridge.model.flexible.modal_basis import check_orthogonal
 
 # Systems of units of finite-element models; time is in seconds in all of them.
 

@@ -50,8 +50,8 @@ from mbd_bridge.model.description import (
     LoopEnd,
     Vector3,
 )
+from mbd_bridge.model.recut import turn_round
 from mbd_bridge.model.spatial import Frame, Inertia
-from mbd_bridge.model.turn import turn_round
 
 # An SDF file to a description: one model, with the models in it and those that it includes.
 #

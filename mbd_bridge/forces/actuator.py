@@ -15,9 +15,9 @@ from typing import Any, Self, TypeAlias, final
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
-from mbd_bridge.forces.point_element import PointElement
-from mbd_bridge.forces.traced_function import TracedFunction
+from mbd_bridge.forces.joints import CoordinateEffect, JointElement
+from mbd_bridge.forces.points import PointElement
+from mbd_bridge.forces.varying import TracedFunction
 from mbd_bridge.functions import Table
 from mbd_bridge.model import Model
 

@@ -10,7 +10,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,15 +19,15 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, MbdError, StateError
 from mbd_bridge.files.document import parse_number, unknown
-from mbd_bridge.files.forces_sidecar import Entry, read_forces_file, table_points
+from mbd_bridge.files.forces_sidecar import Entry, beside, read_forces_file, table_points
+from mbd_bridge.files.tir import TirFile
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.yaml_text import Node, yaml_text
-from mbd_bridge.forces import tyre_files
 from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
-from mbd_bridge.forces.expressions.formula import Formula
+from mbd_bridge.forces.formula import Formula
 from mbd_bridge.forces.gravity_field import GravityField
 from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit, Throttle
 from mbd_bridge.forces.joint_friction import JointFriction
@@ -34,14 +35,170 @@ from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.law import Damping, Stiffness
 from mbd_bridge.forces.load_friction import LoadFriction
-from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.point_spring import PointSpring
 from mbd_bridge.forces.point_stop import PointStop
+from mbd_bridge.forces.roads import (
+    Bump,
+    Flat,
+    Grid,
+    MovingRoad,
+    Profile,
+    Ramp,
+    RandomRoad,
+    Road,
+    Sine,
+    TwoTracks,
+)
+from mbd_bridge.forces.roads.base import SumOfRoads
 from mbd_bridge.forces.torsion_bar import TorsionBar
+from mbd_bridge.forces.track import Point, Track
+from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
+from mbd_bridge.forces.tyres.simple import Direction
 from mbd_bridge.forces.urdf import from_urdf
-from mbd_bridge.forces.varying import Varying
+from mbd_bridge.forces.varying import Input, Varying
 from mbd_bridge.functions import Table
 from mbd_bridge.model import Model
+
+# Tyres, tracks and roads in ``NAME.forces.yaml``: read and written.
+#
+# ```yaml
+# forces:
+#   - name: front left
+#     type: SimpleTyre
+#     wheel: wheel_front_left
+#     radius: 0.3
+#     stiffness: 150000
+#     road: {type: RandomRoad, roughness: C, seed: 1}
+# ```
+#
+# A road is a table with the name of its class as `type` and the parameters of the class. A
+# `Profile`
+# takes its points from a file, too: ``{type: Profile, file: road.csv, x: position, z: height}``.
+# Files of roads and tyres are beside the one that names them; of a tyre's only the name is
+# written.
+
+TYRE_TYPES: tuple[type[ForceElement], ...] = (SimpleTyre, FialaTyre, PacejkaTyre, Track)
+"""Elements that stand in files with roads."""
+
+ROADS: dict[str, type[Road]] = {
+    kind.__name__: kind
+    for kind in (
+        Flat,
+        Bump,
+        Ramp,
+        Sine,
+        Profile,
+        Grid,
+        RandomRoad,
+        TwoTracks,
+        MovingRoad,
+        SumOfRoads,
+    )
+}
+"""Roads by name."""
+
+
+def numbers(node: Node) -> Any:
+    """Return a number, or a list of numbers or of such lists."""
+    if isinstance(node.value, list):
+        return tuple(numbers(item) for item in node.value)
+    return node.number()
+
+
+def _value(node: Node) -> Any:
+    """Return a parameter of a road: a road, numbers, true or false, or a word."""
+    if isinstance(node.value, dict):
+        return read_road(node)
+    if isinstance(node.value, list):
+        return tuple(_value(item) for item in node.value)
+    if node.value in ("true", "false"):
+        return node.flag()
+    try:
+        return node.number()
+    except MbdError:
+        return node.text()
+
+
+def read_road(node: Node) -> Road:
+    """Return the road that a file says."""
+    if not isinstance(node.value, dict) or "type" not in node.value:
+        raise node.error(f"expected a road, {{type: {' | '.join(ROADS)}, ...}}")
+    name = node.value["type"].text()
+    if name not in ROADS:
+        raise node.value["type"].error(unknown("road", name, ROADS))
+    kind = ROADS[name]
+    if kind is Profile and "file" in node.value:
+        rest = {key: item for key, item in node.value.items() if key != "type"}
+        points = table_points(Node(rest, node.line, node.file, node.name), "z")
+        words: Any = points.words
+        return Profile(points.x, points.y, **words)
+    known = tuple(one.name for one in fields(kind) if one.init)
+    values = {key: _value(item) for key, item in node.table(("type", *known)).items()}
+    del values["type"]
+    for one in fields(kind):
+        if one.type == "int" and one.name in values:
+            values[one.name] = node.value[one.name].whole_number()
+    try:
+        with node.placed():
+            return kind(**values)
+    except TypeError:
+        raise node.error(f"a {name} needs more: its keys are {', '.join(known)}") from None
+
+
+def _point(node: Node) -> Point:
+    parts = node.items()
+    if len(parts) != 2:
+        raise node.error("expected a link and a point, such as [hull, [0, 0, 1]]")
+    return parts[0].text(), numbers(parts[1])
+
+
+def _points(node: Node) -> tuple[Point, ...]:
+    return tuple(_point(item) for item in node.items())
+
+
+def _by_name(node: Node) -> dict[str, float]:
+    if not isinstance(node.value, dict):
+        raise node.error("expected a table of numbers, such as {LMUX: 0.5}")
+    return {key: item.number() for key, item in node.value.items()}
+
+
+def _file(node: Node) -> str:
+    return str(beside(node))
+
+
+TYRE_READERS: dict[Any, Callable[[Node], Any]] = {
+    Road: read_road,
+    tuple[float, float]: numbers,
+    tuple[float, float] | None: numbers,
+    Direction: Node.text,
+    Literal["left", "right"] | None: Node.text,
+    int | None: Node.whole_number,
+    Mapping[str, float] | None: _by_name,
+    str | os.PathLike[str] | TirFile: _file,
+    Sequence[Point]: _points,
+    Point | None: _point,
+}
+"""What reads a parameter, by its type."""
+
+
+def is_plain_here(value: Any) -> bool:
+    """Return whether `plain` writes a parameter."""
+    return isinstance(value, Road | TirFile | Mapping | os.PathLike)
+
+
+def plain(value: Any) -> Any:
+    """Return a road, the path of a tyre property file or coefficients as tables and texts."""
+    if isinstance(value, TirFile | os.PathLike):
+        return Path(value.path if isinstance(value, TirFile) else value).name
+    if isinstance(value, Mapping):
+        return {str(key): float(number) for key, number in value.items()}
+    if isinstance(value, Road):
+        parts = {one.name: plain(getattr(value, one.name)) for one in fields(value) if one.init}
+        return {"type": type(value).__name__} | parts
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
 
 KINDS: tuple[type[ForceElement], ...] = (
     PointSpring,
@@ -57,7 +214,7 @@ KINDS: tuple[type[ForceElement], ...] = (
     Bushing,
     Drag,
     GravityField,
-    *tyre_files.TYPES,
+    *TYRE_TYPES,
 )
 TYPES = {kind.__name__: kind for kind in KINDS}
 """What may stand in a file, by name."""
@@ -139,7 +296,7 @@ def _element(entry: Entry, model: Model) -> ForceElement:
 
 def _of_urdf(urdf: Mapping[str, Node], model: Model) -> list[ForceElement]:
     """Return elements for what the URDF says; what is not mentioned is not used."""
-    limits = tyre_files.numbers(urdf["limits"]) if "limits" in urdf else None
+    limits = numbers(urdf["limits"]) if "limits" in urdf else None
     used = {key: key in urdf and urdf[key].flag() for key in ("damping", "friction")}
     try:
         return from_urdf(model, **used, limits=limits)
@@ -168,27 +325,27 @@ def _varying(node: Node) -> Any:
             return parse_number(node.value)
         except ValueError:
             return node.text()
-    return tyre_files.numbers(node)
+    return numbers(node)
 
 
 def _texts(node: Node) -> tuple[str, ...]:
     return tuple(item.text() for item in node.items())
 
 
-READERS: dict[Any, Reader] = tyre_files.READERS | {
+READERS: dict[Any, Reader] = TYRE_READERS | {
     str: Node.text,
     bool: Node.flag,
     float: _varying,
     float | None: _varying,
-    ArrayLike: tyre_files.numbers,
-    Sequence[ArrayLike]: tyre_files.numbers,
+    ArrayLike: numbers,
+    Sequence[ArrayLike]: numbers,
     tuple[str, str]: _texts,
     tuple[str, ...]: _texts,
     Stiffness: _law,
     Damping: _law,
     Given: _law,
-    Throttle: tyre_files.numbers,
-    Throttle | None: tyre_files.numbers,
+    Throttle: numbers,
+    Throttle | None: numbers,
 }
 """What reads a parameter, by its type."""
 
@@ -220,8 +377,8 @@ def _plain(element: ForceElement, name: str, value: Any) -> Any:
         return value.text
     if isinstance(value, Input):
         return {INPUT: value.name, "value": float(np.asarray(value.value))}
-    if tyre_files.is_plain_here(value):
-        return tyre_files.plain(value)
+    if is_plain_here(value):
+        return plain(value)
     if isinstance(value, Mapping) or callable(value):
         raise StateError(f"{element.label}: {name}: a {type(value).__name__} stands in no file")
     if isinstance(value, tuple | list | np.ndarray):

@@ -21,7 +21,7 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import TreeCoordinate, joint_coordinate
 from mbd_bridge.forces.points import placed
-from mbd_bridge.forces.traced_function import TracedFunction
+from mbd_bridge.forces.varying import TracedFunction
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 

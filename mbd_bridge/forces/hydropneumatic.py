@@ -21,8 +21,8 @@ import numpy as np
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.joint_element import CoordinateEffect
-from mbd_bridge.forces.point_element import PointElement
+from mbd_bridge.forces.joints import CoordinateEffect
+from mbd_bridge.forces.points import PointElement
 from mbd_bridge.functions import absolute, exp, log, maximum, where
 from mbd_bridge.model import Model
 

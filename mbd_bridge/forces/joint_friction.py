@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
+from mbd_bridge.forces.joints import CoordinateEffect, JointElement
 from mbd_bridge.functions import exp, tanh
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model

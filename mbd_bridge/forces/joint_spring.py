@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
-from mbd_bridge.forces.joints import JointCoordinate
+from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
 from mbd_bridge.forces.law import (
     Damping,
     Stiffness,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units, model_in
-from mbd_bridge.forces.joint_element import CoordinateEffect
+from mbd_bridge.forces.joints import CoordinateEffect
 from mbd_bridge.forces.law import (
     Damping,
     Stiffness,
@@ -26,7 +26,7 @@ from mbd_bridge.forces.law import (
     stiffness_of,
     stored,
 )
-from mbd_bridge.forces.point_element import PointElement
+from mbd_bridge.forces.points import PointElement
 from mbd_bridge.model import Model
 
 

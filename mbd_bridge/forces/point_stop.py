@@ -12,10 +12,9 @@ from typing import Any, Self, final
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.contact import one_sided, progressive
-from mbd_bridge.forces.joint_element import CoordinateEffect
-from mbd_bridge.forces.law import Stiffness
-from mbd_bridge.forces.point_element import PointElement
+from mbd_bridge.forces.joints import CoordinateEffect
+from mbd_bridge.forces.law import Stiffness, one_sided, progressive
+from mbd_bridge.forces.points import PointElement
 from mbd_bridge.functions import maximum
 from mbd_bridge.model import Model
 

@@ -12,8 +12,7 @@ from typing import Any, Self, final
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Units
-from mbd_bridge.forces.joint_element import CoordinateEffect, JointElement
-from mbd_bridge.forces.joints import JointCoordinate
+from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
 from mbd_bridge.model import Model
 
 

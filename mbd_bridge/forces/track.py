@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
-from mbd_bridge.forces.bodies import Bodies
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, ForceElement, Units, model_in
 from mbd_bridge.forces.points import SMALLEST, Placed, placed
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Wheel, contact

@@ -42,12 +42,12 @@ from mbd_bridge.motion.external import ExternalForces
 from mbd_bridge.motion.motion import Motion
 from mbd_bridge.solve import explain
 from mbd_bridge.solve.applied import AppliedForces, check_stateless
+from mbd_bridge.solve.check_states import unit_quaternions
 from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.loop_terms import PROBES, probes
 from mbd_bridge.solve.model_kernel import variants_kernel
-from mbd_bridge.solve.one_state import Answer, one_state
-from mbd_bridge.solve.quaternions import unit_quaternions
+from mbd_bridge.solve.prepared import Answer, one_state
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.wrenches import pack_external
 

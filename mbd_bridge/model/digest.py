@@ -8,8 +8,7 @@ import uuid
 
 import numpy as np
 
-from mbd_bridge.model.known import once_a_model
-from mbd_bridge.model.model import Model
+from mbd_bridge.model.model import Model, once_a_model
 from mbd_bridge.model.spatial import Frame, Inertia
 
 

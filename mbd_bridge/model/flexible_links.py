@@ -16,10 +16,10 @@ import numpy as np
 
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.base.errors import ModelError, unknown_name
-from mbd_bridge.model.deflection import DEFLECTION, Deflection
 from mbd_bridge.model.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.model.flexible import Beam, FlexibleLink, ModalBasis
 from mbd_bridge.model.flexible.basis import basis
+from mbd_bridge.model.flexible.finite_element import ShapeMode
 from mbd_bridge.model.flexible.integrals import (
     NOISE,
     Deformation,
@@ -27,7 +27,7 @@ from mbd_bridge.model.flexible.integrals import (
     StationShape,
     deformation,
 )
-from mbd_bridge.model.flexible.shapes import ShapeMode
+from mbd_bridge.model.joint_table import DEFLECTION, Deflection
 from mbd_bridge.model.spatial import Array, Frame
 
 SAME_MASS = 0.1

@@ -8,8 +8,11 @@ of the body beyond it for a fixed one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +20,9 @@ from numpy.typing import NDArray
 from mbd_bridge.base.errors import ModelError, count, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model.cut_table import Across, Coupled, Cut, Height, Row, Slip
-from mbd_bridge.model.deflection import Deflection
 from mbd_bridge.model.description import Description, Loop
 from mbd_bridge.model.flexible_links import FlexibleBody
-from mbd_bridge.model.joint_table import JointType
+from mbd_bridge.model.joint_table import Deflection, JointType
 from mbd_bridge.model.spanning_tree import path_matrix
 from mbd_bridge.model.spatial import Array, Frame, Inertia
 
@@ -365,3 +367,23 @@ class Model:
             body = self.bodies[row.own.body]
             return float(self.velocity_scale[body.v.start + row.own.coordinate])
         return 1.0 if isinstance(row, Across) else self.size
+
+
+# What follows from a model alone is found once for each.
+
+T = TypeVar("T")
+
+
+def once_a_model(function: Callable[[Model], T]) -> Callable[[Model], T]:
+    """Return a function that keeps what it has found as long as the model lives.
+
+    Models are frozen. Of two threads that ask at once both compute, and the first answer stays.
+    """
+    known: WeakKeyDictionary[Model, T] = WeakKeyDictionary()
+
+    @wraps(function)
+    def asked(model: Model) -> T:
+        found = known.get(model)
+        return known.setdefault(model, function(model)) if found is None else found
+
+    return asked

@@ -35,8 +35,8 @@ from mbd_bridge.base.arguments import as_floats, by_name
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.model.build import build_model
 from mbd_bridge.model.builder import SYMMETRIC
-from mbd_bridge.model.deflection import DEFLECTION
 from mbd_bridge.model.description import Description, Joint, LoopEnd
+from mbd_bridge.model.joint_table import DEFLECTION
 from mbd_bridge.model.model import Model
 from mbd_bridge.model.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
 

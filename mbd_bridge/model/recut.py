@@ -17,17 +17,47 @@ rotors; where it would act, there is a warning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError, some, unknown_name, warn
+from mbd_bridge.model.axes import second_axis
 from mbd_bridge.model.cut_table import CUT_ROWS
-from mbd_bridge.model.description import Description, Joint, Loop, LoopEnd
+from mbd_bridge.model.description import Description, Joint, Loop, LoopEnd, Vector3
 from mbd_bridge.model.joint_table import JOINT_TYPES
 from mbd_bridge.model.spanning_tree import Edge, spanning_tree
-from mbd_bridge.model.turn import turn_round
+
+# A described joint walked from its child to its parent.
+
+INVERTED = ("spherical", "planar", "fixed", "floating")
+"""Joints that are turned by inverting their motion."""
+
+
+def turn_round(joint: Joint) -> Joint:
+    """Return a joint as it is walked from its child to its parent; twice gives the joint itself."""
+    axis, axis2 = joint.axis, joint.axis2
+    if joint.type == "universal":
+        axis, axis2 = _opposite(second_axis(joint)), _opposite(axis)
+    elif joint.type not in INVERTED:
+        axis = _opposite(axis)
+    return replace(
+        joint,
+        parent=joint.child,
+        child=joint.parent,
+        origin=joint.child_frame,
+        child_frame=joint.origin,
+        axis=axis,
+        axis2=axis2,
+        turned=not joint.turned,
+    )
+
+
+def _opposite(axis: Iterable[float]) -> Vector3:
+    x, y, z = (0.0 - float(component) for component in axis)
+    return x, y, z
+
 
 Cuts = Literal["authored", "weighted"] | list[str] | tuple[str, ...]
 """The file's own tree; the tree of shortest ways (Lee94); or the names of the joints to cut."""

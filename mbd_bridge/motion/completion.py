@@ -30,9 +30,8 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.given import GivenMotion, GivenRows
 from mbd_bridge.motion.selection import RowSelection
-from mbd_bridge.solve.closing import Closing
+from mbd_bridge.solve.closing import Closing, largest, limited
 from mbd_bridge.solve.moves import difference, moved
-from mbd_bridge.solve.newton import largest, limited
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
 

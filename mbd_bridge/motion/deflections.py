@@ -21,7 +21,7 @@ from mbd_bridge.model.flexible import ModalBasis
 from mbd_bridge.model.flexible.integrals import StationShape, station_shape
 from mbd_bridge.model.flexible_links import modes_of, root_of
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.quaternions import unit_quaternions
+from mbd_bridge.solve.check_states import unit_quaternions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,8 +25,8 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.given import GivenMotion, GivenRows
+from mbd_bridge.solve.closing import Newton, descend, largest, limited
 from mbd_bridge.solve.moves import difference, moved
-from mbd_bridge.solve.newton import Newton, descend, largest, limited
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import NEAREST, SINGULAR
 

@@ -15,7 +15,7 @@ from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.equations.external import from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.expressions.jet import Jet
+from mbd_bridge.forces.formula import Jet
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model

@@ -36,7 +36,7 @@ from mbd_bridge.simulation.signals.signal import StateFunction
 from mbd_bridge.simulation.steps.step_result import carried
 from mbd_bridge.solve.applied import within_cuts
 from mbd_bridge.solve.closed import Closed
-from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
+from mbd_bridge.solve.factor import minimum_norm_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 
 REPORTED = 5

@@ -26,11 +26,11 @@ from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.system import System, agreed
 from mbd_bridge.simulation.trajectory import Trajectory, prescribed
 from mbd_bridge.solve import assemble
-from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.assembly import assemble_batch
+from mbd_bridge.solve.check_states import unit_quaternions
 from mbd_bridge.solve.closed import needs_support
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.quaternions import unit_quaternions
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT, MASSLESS, SINGULAR
 

@@ -25,9 +25,9 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import given, part as group_part, with_options
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
 from mbd_bridge.forces.general_force import is_sampled
-from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.states import ElementStates
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters

@@ -10,10 +10,9 @@ import numpy as np
 
 from mbd_bridge.base.errors import FunctionError, StateError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.forces.base import NO_STATES, ForceElement
-from mbd_bridge.forces.bodies import Bodies
-from mbd_bridge.forces.expressions.jet import Jet
-from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.base import NO_STATES, Bodies, ForceElement
+from mbd_bridge.forces.formula import Jet
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import Acting, motions

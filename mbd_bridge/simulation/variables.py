@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.loads.selected import actuation_names
 from mbd_bridge.model import Model

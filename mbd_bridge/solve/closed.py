@@ -35,17 +35,17 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.sections import Section, sections
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Model
-from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.spatial import Array, Inertia, zeros
 from mbd_bridge.solve.factor import (
     Factor,
     factorise,
     inward,
     mass_pattern,
+    not_zero,
     outward,
     substitute,
 )
-from mbd_bridge.solve.minimum_norm import not_zero
 from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
 
 

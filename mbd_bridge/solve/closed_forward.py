@@ -22,19 +22,19 @@ from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import AppliedForces
+from mbd_bridge.solve.check_states import explain
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.finite import explain
+from mbd_bridge.solve.factor import LARGEST, operations, spread
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
     VELOCITY,
     LoopTerms,
     loop_terms,
     prepare_terms,
+    refuse_open,
 )
-from mbd_bridge.solve.minimum_norm import LARGEST, operations, spread
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import CONSISTENT, ROWS_RISK

@@ -33,7 +33,8 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
 from mbd_bridge.solve.applied import Applied, AppliedForces, check_stateless
-from mbd_bridge.solve.finite import explain
+from mbd_bridge.solve.check_states import explain
+from mbd_bridge.solve.factor import LARGEST, MinimumNorm, operations, projected
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
     CONDITION,
@@ -45,10 +46,9 @@ from mbd_bridge.solve.loop_terms import (
     loop_terms,
     prepare_terms,
     probes,
+    refuse_open,
 )
-from mbd_bridge.solve.minimum_norm import LARGEST, MinimumNorm, operations, projected
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.solve.open_states import refuse_open
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of, spun

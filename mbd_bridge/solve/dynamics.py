@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.errors import ModelError, SolveError, unknown_name
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import body_placements, link_velocity, placement
@@ -30,10 +31,17 @@ from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Cache, Kernel
 from mbd_bridge.kernels.cache import DEFAULT_CACHE
+from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters, variant_of
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern, substitute
+from mbd_bridge.solve.factor import (
+    articulated_is_cheaper,
+    elimination_operations,
+    factorise,
+    mass_pattern,
+    substitute,
+)
 from mbd_bridge.solve.model_kernel import model_kernel, variants_kernel
 from mbd_bridge.solve.wrenches import Axes
 
@@ -175,3 +183,78 @@ def prepare_placements(model: Model) -> Kernel:
     """Return the kernel of all bodies' placements in the world, (B, 4, 4)."""
     name, inputs = "placements", {"q": model.nq}
     return model_kernel(model, name, inputs, (name,), lambda q: (body_placements(model, q),), name)
+
+
+# Forward dynamics of a mechanism of any size: v̇ = M⁻¹ (τ - h).
+#
+# The whole solution is straight-line machine code, which runs for several states in the lanes of a
+# vector at once: through M and its factors for short branches, by articulated bodies for long
+# chains,
+# whose cost grows with the number of bodies. Only where couplings leave no choice but M, and its
+# factorisation, which grows with the cube of the degrees of freedom, has more than `LARGEST`
+# operations, a kernel gives M and h, and LAPACK solves, some thousand states at a time.
+
+LARGEST = 50_000
+"""Multiply-adds of a factorisation that is still worth compiling: about 8 s, 67 dense degrees of
+freedom."""
+
+BLOCK = 2_000_000
+"""Entries of mass matrices that are held at a time: 16 MB."""
+
+
+class ForwardDynamics:
+    """Accelerations of one mechanism, prepared once.
+
+    Parameters
+    ----------
+    model : the mechanism
+    links : link indices that carry external wrenches (a further argument)
+    axes : in which these are given
+
+    Attributes
+    ----------
+    straight : whether one kernel does it all
+    kernel : this one, or None
+    """
+
+    def __init__(self, model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> None:
+        self.model = model
+        cost = elimination_operations(mass_pattern(model))
+        self.straight = cost <= LARGEST or articulated_is_cheaper(model)
+        self.kernel: Kernel | None = None
+        if self.straight:
+            self.kernel = prepare(model, "forward_dynamics", links, axes)
+        else:
+            self._mass = prepare(model, "mass_matrix")
+            self._bias = prepare(model, "bias_forces", links, axes)
+
+    def __call__(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1
+    ) -> Array:
+        """Return the accelerations (nv,) or (N, nv)."""
+        if self.kernel is not None:
+            return self.kernel(q, v, tau, *external, threads=threads)[0]
+        (q, v, tau), _ = check_inputs(
+            (q, v, tau), {"q": self.model.nq, "v": self.model.nv, "tau": self.model.nv}
+        )
+        (h,) = self._bias(q, v, *external, threads=threads)
+        force = tau - h
+        if q.ndim == 1 and force.ndim == 1:
+            return _solve(self._mass(q)[0], force)
+        q = np.broadcast_to(q, (len(force), self.model.nq))
+        out = np.empty(np.broadcast_shapes(force.shape, (len(q), self.model.nv)))
+        size = max(1, BLOCK // self.model.nv**2)
+        for start in range(0, len(out), size):
+            part = slice(start, start + size)
+            (M,) = self._mass(q[part], threads=threads)
+            out[part] = _solve(M, np.broadcast_to(force, out.shape)[part])
+        return out
+
+
+def _solve(M: Array, force: Array) -> Array:
+    try:
+        return np.asarray(np.linalg.solve(M, force[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        raise SolveError(
+            "the mass matrix is singular: something that moves has no mass. `mbd check` names it"
+        ) from None

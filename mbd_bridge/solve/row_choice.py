@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd_bridge.model import Model
-from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.closing import Closing
 from mbd_bridge.solve.dynamics import prepare_constraints

@@ -23,7 +23,7 @@ import numpy as np
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.model import Coupled, Height, Model
 from mbd_bridge.model.spatial import Array, cross, zeros
-from mbd_bridge.solve.minimum_norm import MinimumNorm
+from mbd_bridge.solve.factor import MinimumNorm
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.tolerances import CONSISTENT, ROUNDED, SINGULAR
 

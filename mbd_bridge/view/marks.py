@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd_bridge.files.mesh import Colour
 from mbd_bridge.model import Model
-from mbd_bridge.model.deflection import DEFLECTION
+from mbd_bridge.model.joint_table import DEFLECTION
 from mbd_bridge.model.spatial import Array, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.files.mesh import Colour
 from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring
-from mbd_bridge.forces.point_element import PointElement
-from mbd_bridge.forces.points import link_or_ground
+from mbd_bridge.forces.points import PointElement, link_or_ground
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import solids

@@ -17,8 +17,7 @@ from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.simulation.batch.run import simulate_batch
 from mbd_bridge.simulation.right_hand_side import right_hand_side
 from mbd_bridge.simulation.run.driver import simulate
-from mbd_bridge.solve.assembly import assemble
-from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.assembly import assemble, assemble_batch
 from tests.absurd.stage import BUILDING, Stage, builder, stages
 
 BEHIND: dict[str, Callable[..., Any]] = {

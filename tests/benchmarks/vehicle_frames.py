@@ -10,8 +10,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.factor import factorise, substitute
-from mbd_bridge.solve.minimum_norm import not_zero
+from mbd_bridge.solve.factor import factorise, not_zero, substitute
 from tests.oracles.six_wheeler import DOF, Opaque, equations, plain
 from tests.robots import own_urdfs
 

@@ -102,7 +102,7 @@ class _Referee:
 def test_what_is_too_large_for_straight_lines_is_compared_all_the_same(monkeypatch):
     """Also by pinocchio's calls: neither may try to compile a factorisation of any size."""
     from mbd_bridge.engines import pinocchio as bridge
-    from mbd_bridge.solve import dynamics, forward
+    from mbd_bridge.solve import dynamics, dynamics as forward
 
     def refuse(*_):
         raise AssertionError("a factorisation was traced")

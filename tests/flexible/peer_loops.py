@@ -20,7 +20,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.model.flexible.basis import nodes_of
-from mbd_bridge.model.flexible.quadrature import gauss, intervals
+from mbd_bridge.model.flexible.finite_element import gauss, intervals
 from mbd_bridge.model.flexible_links import modes_of
 from tests.robots import OWN
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.model.flexible.basis import basis
-from mbd_bridge.model.flexible.quadrature import gauss
+from mbd_bridge.model.flexible.finite_element import gauss
 from tests.flexible.models import bar
 
 SECONDS, SPEED, FORCE, LOAD = 0.5, 3.0, -5.0, 0.5

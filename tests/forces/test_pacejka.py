@@ -7,8 +7,12 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.files.tir import read_tir
 from mbd_bridge.forces import PacejkaTyre
-from mbd_bridge.forces.tyres.magic_formula import MagicFormula, TyreCoefficients, TyreSlip
-from mbd_bridge.forces.tyres.property_file import magic_tyre
+from mbd_bridge.forces.tyres.magic_formula import (
+    MagicFormula,
+    TyreCoefficients,
+    TyreSlip,
+    magic_tyre,
+)
 from tests.forces.elements import bound
 from tests.forces.wheels import CAR_TYRE, free_wheel
 from tests.oracles.magic_formula import PLAIN, SCALED, SCALES

@@ -9,7 +9,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import KernelError, MbdError, StateError
-from mbd_bridge.forces.expressions.jet import Jet, Truth
+from mbd_bridge.forces.formula import Jet, Truth
 from mbd_bridge.kernels import trace
 from tests.machines import four_bar
 

@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.kernels import cache
-from mbd_bridge.solve.one_state import REPEATED
+from mbd_bridge.solve.prepared import REPEATED
 from tests.machines import boom, four_bar
 from tests.tolerances import ROUNDING
 

@@ -7,14 +7,14 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
-from mbd_bridge.solve import one_state
+from mbd_bridge.solve import prepared
 from tests.machines import boom
 from tests.robots import own_urdfs
 from tests.trees import random_state
 
 NAMES = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
 KINDS = "strided", "masked", "list", "float32", "short", "text", "many", "integers", "none"
-WARM = one_state.REPEATED + 2
+WARM = prepared.REPEATED + 2
 
 
 def arm():
@@ -36,7 +36,7 @@ def questions(robot):
 def quick(monkeypatch):
     """Count the answers of the quick road."""
     answers = []
-    plain = one_state.one_state
+    plain = prepared.one_state
 
     def counted(*given):
         ask = plain(*given)

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import mbd_bridge as mbd
-from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.model import once_a_model
 
 
 def pendulum():

@@ -8,8 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, StateError
-from mbd_bridge.forces.expressions.formula import DEEPEST, LONGEST, Formula
-from mbd_bridge.forces.expressions.jet import Jet
+from mbd_bridge.forces.formula import DEEPEST, LONGEST, Formula, Jet
 from tests.machines import four_bar
 
 TEXTS = {

@@ -11,7 +11,7 @@ from mbd_bridge.simulation.steps.implicit import ImplicitStep
 from mbd_bridge.simulation.steps.memory import Begin
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from tests import papers
 from tests.machines import four_bar
 from tests.robots import own_urdfs

@@ -7,8 +7,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, SolveError, StateError
 from mbd_bridge.simulation import right_hand_side
-from mbd_bridge.solve.bases import BASES
-from mbd_bridge.solve.bases.base import turned_towards
+from mbd_bridge.solve.bases import BASES, turned_towards
 from tests.machines import four_bar, rssr
 
 METHODS = ("svd", "qr", "projection-reference", "multipliers")

@@ -8,7 +8,7 @@ from scipy.interpolate import CubicSpline
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import SolveError, StateError
-from mbd_bridge.forces.expressions.jet import Jet
+from mbd_bridge.forces.formula import Jet
 from mbd_bridge.functions import Table as TableOf
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from tests.machines import four_bar

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.model import Builder, build_model
-from mbd_bridge.solve import FUNCTIONS, ForwardDynamics, forward, prepare
+from mbd_bridge.solve import FUNCTIONS, ForwardDynamics, dynamics as forward, prepare
 from mbd_bridge.solve.dynamics import traceable
 from mbd_bridge.solve.factor import (
     elimination_operations,

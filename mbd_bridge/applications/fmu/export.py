@@ -29,7 +29,7 @@ from mbd_bridge.base.arguments import file_path, flag
 from mbd_bridge.base.errors import KernelError, StateError, count, real_number, warn, whole_number
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.files.whole_file import check_place, whole_path
-from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels.c_text import identifier
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import ROOT_JOINT

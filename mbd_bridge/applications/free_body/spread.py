@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from mbd_bridge.applications.free_body.link_motion import LinkMotion
 from mbd_bridge.equations.flexible import amplitude_accelerations, amplitudes
 from mbd_bridge.model import FlexibleBody, Model
-from mbd_bridge.model.deflection import DEFLECTION
 from mbd_bridge.model.flexible import FlexibleLink, ModalBasis
 from mbd_bridge.model.flexible.basis import basis, intervals_at
 from mbd_bridge.model.flexible.integrals import Slices, node_slices, slices
 from mbd_bridge.model.flexible_links import root_of
+from mbd_bridge.model.joint_table import DEFLECTION
 from mbd_bridge.model.spatial import Array, Inertia
 
 PLACES = 16

@@ -34,7 +34,7 @@ from mbd_bridge.simulation.steps.step_result import CARRIED, Now, Step, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.simulation.variables import given_function, inputs_of_state, outputs_function
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 
 

@@ -38,7 +38,7 @@ from mbd_bridge.base.arguments import by_name
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement, by_names
-from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import parameter_unit
@@ -58,7 +58,7 @@ from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulation.system import HasModel, System, model_of
 from mbd_bridge.simulation.trajectory import prescribed
 from mbd_bridge.simulation.variables import Inputs
-from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.assembly import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
 
 AXES = "xyz"

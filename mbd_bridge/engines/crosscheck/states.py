@@ -7,7 +7,7 @@ import numpy as np
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import prepare
-from mbd_bridge.solve.assembly_batch import assemble_batch
+from mbd_bridge.solve.assembly import assemble_batch
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.tolerances import SINGULAR
 

@@ -35,7 +35,7 @@ from mbd_bridge.solve import (
 )
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.solve.one_state import one_state
+from mbd_bridge.solve.prepared import one_state
 from mbd_bridge.solve.row_choice import row_choice
 
 Kernels = Callable[..., Any]

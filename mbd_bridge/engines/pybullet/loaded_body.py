@@ -17,8 +17,7 @@ from mbd_bridge.engines.pybullet.client import Client
 from mbd_bridge.equations.motions import joint_coordinates, joint_velocities
 from mbd_bridge.model import Body, Model, rebuilt
 from mbd_bridge.model.joint_table import quaternion_product
-from mbd_bridge.model.spatial import Array, Frame, Inertia, quaternion_matrix
-from mbd_bridge.model.spatial.inertia import lump
+from mbd_bridge.model.spatial import Array, Frame, Inertia, lump, quaternion_matrix
 
 BASE = -1
 """pybullet's number of the root link."""

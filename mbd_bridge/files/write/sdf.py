@@ -46,8 +46,8 @@ from mbd_bridge.model.description import (
     Loop,
     Mimic,
 )
+from mbd_bridge.model.recut import turn_round
 from mbd_bridge.model.spatial import Frame, Inertia
-from mbd_bridge.model.turn import turn_round
 
 HINGES = ("revolute", "continuous")
 AXES = (*HINGES, "prismatic", "helical")

@@ -1,11 +1,9 @@
 """Roads for tyres: heights and slopes over the ground, in the world's axes, z up."""
 
 from mbd_bridge.forces.roads.base import Road, RoadSurface
-from mbd_bridge.forces.roads.combined import MovingRoad, TwoTracks
 from mbd_bridge.forces.roads.grid import Grid
-from mbd_bridge.forces.roads.profile import Profile, enveloped
-from mbd_bridge.forces.roads.random_road import RandomRoad
-from mbd_bridge.forces.roads.shapes import Bump, Flat, Ramp, Sine
+from mbd_bridge.forces.roads.profile import Profile, RandomRoad, enveloped
+from mbd_bridge.forces.roads.shapes import Bump, Flat, MovingRoad, Ramp, Sine, TwoTracks
 
 __all__ = [
     "Bump",

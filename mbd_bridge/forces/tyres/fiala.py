@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import NO_STATES, Effect, Units
-from mbd_bridge.forces.bodies import Bodies
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
-from mbd_bridge.forces.tyres.slips import STATES, slip_speed, slips
+from mbd_bridge.forces.tyres.contact import STATES, slip_speed, slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import absolute, less, maximum, minimum, sqrt, where
 from mbd_bridge.model import Model

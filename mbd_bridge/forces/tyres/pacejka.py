@@ -20,13 +20,10 @@ from typing import Any, Literal, Self, final
 
 from mbd_bridge.base.errors import StateError, one_of, whole_number
 from mbd_bridge.files.tir import TirFile, read_tir
-from mbd_bridge.forces.base import NO_STATES, Effect, Units
-from mbd_bridge.forces.bodies import Bodies
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units
 from mbd_bridge.forces.law import restoring, stored
-from mbd_bridge.forces.tyres.contact import Contact
-from mbd_bridge.forces.tyres.magic_formula import LEAST_LOAD, TyreSlip
-from mbd_bridge.forces.tyres.property_file import MagicTyre, magic_tyre
-from mbd_bridge.forces.tyres.slips import STATES, slip_speed, slips
+from mbd_bridge.forces.tyres.contact import STATES, Contact, slip_speed, slips
+from mbd_bridge.forces.tyres.magic_formula import LEAST_LOAD, MagicTyre, TyreSlip, magic_tyre
 from mbd_bridge.forces.tyres.tyre import UNITS, SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import arcsin, arctan, clip, maximum, minimum
 from mbd_bridge.model import Model

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, final, get_args
 
 from mbd_bridge.base.errors import StateError, one_of
-from mbd_bridge.forces.base import NO_STATES, Effect
-from mbd_bridge.forces.bodies import Bodies
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect
 from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
-from mbd_bridge.forces.tyres.slips import slips
+from mbd_bridge.forces.tyres.contact import slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.model import Model

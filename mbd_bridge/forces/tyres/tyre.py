@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.forces.base import Effect, ForceElement, Units
-from mbd_bridge.forces.bodies import Bodies
+from mbd_bridge.forces.base import Bodies, Effect, ForceElement, Units
 from mbd_bridge.forces.points import on_links
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Contact, Wheel, contact, vector

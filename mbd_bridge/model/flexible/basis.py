@@ -23,17 +23,20 @@ import numpy as np
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.flexible.beam import Beam
-from mbd_bridge.model.flexible.finite_element import Elements, elements, lowest
-from mbd_bridge.model.flexible.link import FlexibleLink, Modes
-from mbd_bridge.model.flexible.quadrature import gauss, intervals
-from mbd_bridge.model.flexible.shapes import (
+from mbd_bridge.model.flexible.finite_element import (
     Direction,
+    Elements,
     Floats,
     Function,
     ShapeMode,
     ShapeValues,
     Sum,
+    elements,
+    gauss,
+    intervals,
+    lowest,
 )
+from mbd_bridge.model.flexible.link import FlexibleLink, Modes
 
 Ends = Literal["clamped-free", "pinned-pinned", "clamped-clamped", "clamped-pinned"]
 BISECTIONS = 60

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 from mbd_bridge.base.arguments import finite_numbers, flag
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.model.flexible.beam import Beam
+from mbd_bridge.model.flexible.finite_element import DIRECTIONS, Direction
 from mbd_bridge.model.flexible.modal_basis import ModalBasis
-from mbd_bridge.model.flexible.shapes import DIRECTIONS, Direction
 
 Kind = Literal[
     "clamped-free",

@@ -44,7 +44,7 @@ from mbd_bridge.simulation.trajectory import Trajectory, held, instants, nothing
 from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.constrained import undetermined_multipliers
-from mbd_bridge.solve.minimum_norm import minimum_norm_multipliers
+from mbd_bridge.solve.factor import minimum_norm_multipliers
 from mbd_bridge.solve.model_kernel import variants_kernel
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
 

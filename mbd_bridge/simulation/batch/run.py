@@ -61,7 +61,7 @@ from mbd_bridge.simulation.steps.schemes import (
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory, held
-from mbd_bridge.solve.quaternions import are_rotations, unit_quaternions
+from mbd_bridge.solve.check_states import are_rotations, unit_quaternions
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
 

@@ -30,7 +30,7 @@ from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
-from mbd_bridge.model.known import once_a_model
+from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Forces, system_kernel
@@ -40,7 +40,7 @@ from mbd_bridge.simulation.run.problem import Records
 from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.model_kernel import variants_kernel
 from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY, LOST_ENERGY
 

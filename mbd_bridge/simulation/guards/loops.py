@@ -21,7 +21,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.messages import SHARE, loop_rows
 from mbd_bridge.solve import prepare
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.tolerances import (
     OPEN_LOOP,
     OPENING,

@@ -19,7 +19,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.runge_kutta import Torque
 from mbd_bridge.solve import prepare
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import METHOD_OPEN
 

@@ -33,11 +33,9 @@ from mbd_bridge.simulation.right_hand_side import Rate, Settle
 from mbd_bridge.simulation.run.problem import Correction, Problem, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.bases import BASES, Held, NullSpace
-from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
+from mbd_bridge.solve.bases import BASES, DEPENDENT_ROWS, Held, NullSpace
 from mbd_bridge.solve.closed import needs_support
-from mbd_bridge.solve.reduced import with_basis
-from mbd_bridge.solve.schur import Schur, schur
+from mbd_bridge.solve.reduced import Schur, schur, with_basis
 from mbd_bridge.solve.tolerances import (
     HELD_STRAYED_RISK,
     LARGEST_INVERSE,

@@ -44,7 +44,7 @@ from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.solve import prepare
-from mbd_bridge.solve.bases.base import DEPENDENT_ROWS
+from mbd_bridge.solve.bases import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.closed_forward import ClosedForward
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import AT_REST, NEAR_SINGULAR, SENSITIVE_MULTIPLIERS, SINGULAR
 

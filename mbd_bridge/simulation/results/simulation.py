@@ -36,7 +36,7 @@ from mbd_bridge.simulation.run.problem import History
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.actuation import actuated_velocities
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -56,7 +56,7 @@ from mbd_bridge.simulation.start import check_inertia, dof, start_state
 from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, ImplicitScheme, Scheme, scheme_name
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 
 
 def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:

@@ -18,7 +18,7 @@ from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
 from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, Scheme, scheme_name
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 
 Correction: TypeAlias = Literal["state", "velocity", "none"]
 

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import as_floats, by_name
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.expressions.formula import Formula, text_formula
+from mbd_bridge.forces.formula import Formula, text_formula
 from mbd_bridge.forces.general_force import GeneralForce, is_sampled
-from mbd_bridge.forces.outside import Input
-from mbd_bridge.forces.varying import Varying
+from mbd_bridge.forces.varying import Input, Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array

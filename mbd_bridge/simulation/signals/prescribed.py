@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import by_name
 from mbd_bridge.base.errors import StateError, unknown_name
-from mbd_bridge.forces.expressions.formula import Formula, text_formula
-from mbd_bridge.forces.expressions.jet import ADVICE, Jet, lift
-from mbd_bridge.forces.outside import Input
+from mbd_bridge.forces.formula import JET_ADVICE, Formula, Jet, lift, text_formula
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.signals.signal import Constant, Sampled, TracedSignal
@@ -170,7 +169,7 @@ def _try(name: str, function: Callable[[Any], Any], t: float) -> None:
         parts = np.array([jet.value, jet.first, jet.second], dtype=np.float64)
     except (TypeError, ValueError, ArithmeticError) as problem:
         raise StateError(
-            f"prescribed motion {name!r}: at t = {t:g} s: {problem}; {ADVICE}"
+            f"prescribed motion {name!r}: at t = {t:g} s: {problem}; {JET_ADVICE}"
         ) from problem
     if not np.all(np.isfinite(parts)):
         raise StateError(

@@ -21,12 +21,12 @@ import numpy as np
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Effect, ForceElement
-from mbd_bridge.forces.expressions.jet import Jet, lift
+from mbd_bridge.forces.formula import Jet, lift
 from mbd_bridge.forces.general_force import is_sampled
-from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.stated import does_as_stated
 from mbd_bridge.forces.states import effect_at
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.signals.tables import PolynomialSignal

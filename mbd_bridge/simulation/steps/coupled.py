@@ -15,8 +15,8 @@ import numpy as np
 
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.forces.outside import Input
 from mbd_bridge.forces.states import StartStates
+from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -42,7 +42,7 @@ from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, comp
 from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.loop_values import LoopChecker
+from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
 
 OWN = "coupled step: "

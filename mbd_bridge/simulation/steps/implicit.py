@@ -54,8 +54,7 @@ from mbd_bridge.simulation.steps.runge_kutta import (
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.closed import needs_support
-from mbd_bridge.solve.elimination import Eliminated, eliminate, solved, solved_columns
-from mbd_bridge.solve.minimum_norm import not_zero
+from mbd_bridge.solve.factor import Eliminated, eliminate, not_zero, solved, solved_columns
 from mbd_bridge.solve.tolerances import SQUARES_IN_RISK, STEP_RISK, UNCLOSED_RISK
 
 NONE = np.zeros(0)

@@ -29,8 +29,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.system import System
-from mbd_bridge.solve.elimination import Eliminated
-from mbd_bridge.solve.factor import factorise, mass_pattern, outward
+from mbd_bridge.solve.factor import Eliminated, factorise, mass_pattern, outward
 
 
 @dataclass(frozen=True)
