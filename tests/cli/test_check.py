@@ -13,7 +13,7 @@ def test_check_agrees_with_pinocchio_and_says_so(run):
     code, out, _ = run("check", ARM, "--states", 3, "--no-pybullet")
     assert code == 0
     assert "pinocchio" in out
-    assert "DIFFERS" not in out
+    assert "DISAGREES" not in out
     assert out.splitlines()[-1].startswith("agreement on 3 states")
 
 

@@ -42,9 +42,9 @@ def test_bad_input_is_told_on_stderr_with_exit_code_2(run, words, told):
 
 
 def test_a_fault_of_ours_is_told_apart_from_a_disagreement(run, monkeypatch):
-    from mbd_bridge.reports import outline
+    from mbd_bridge.model import outline
 
-    monkeypatch.setattr(outline, "rows", lambda model: 1 / 0)
+    monkeypatch.setattr(outline, "joint_table", lambda model: 1 / 0)
     code, _, err = run("info", ARM)
     assert code == 70
     assert "ZeroDivisionError" in err

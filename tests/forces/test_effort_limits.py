@@ -74,10 +74,8 @@ def test_where_forces_were_held_is_told(rocker, kind):
     assert "beyond the effort limits" in said and "effort_limits=True" in said
     (held,) = of_efforts(run)
     assert "held at the effort limits of the file: crank (" in held and "elbow" not in held
-    ((_, said),) = [
-        one for one in run.joint_loads("crank").assumptions.rows() if "Limits" in one[0]
-    ]
-    assert said == "of position and speed: compared with; of effort: held"
+    (limits,) = run.joint_loads("crank").assumptions["limits"]
+    assert limits.text == "of position and speed: compared with; of effort: held"
 
 
 def test_forces_within_the_limits_are_not_spoken_of(rocker):
