@@ -43,6 +43,13 @@ def test_a_hum_too_small_for_the_noise_of_differences_has_a_band():
     assert judge("noise at 25 Hz", 306).covered > 0.85
 
 
+def test_a_machine_that_starts_in_the_last_row_was_at_rest_before():
+    """Its last rows were taken for held ones, and nothing held the spline."""
+    found = judge("burst, exact", 701)
+    assert found.covered > 0.99
+    assert abs(found.off) < 0.01
+
+
 @pytest.mark.parametrize(("kind", "seed"), [("burst, exact", 301), ("exact", 301)])
 def test_exact_positions_of_closed_machines_are_not_refused(kind, seed):
     """Rates that interpolation leaves a little off are moved onto the loops."""

@@ -98,14 +98,16 @@ def copies(time: Floats, values: Floats) -> Flags:
             held |= long & (lasting < LONGEST_HELD)
     for k in np.flatnonzero(runs > 1):
         rows = slice(starts[k], ends[k])
+        amid = before[k] > AMID * behind[k] / runs[k]
+        starts_late = not amid and len(runs) - k <= BESIDE + 1  # too few changes to compare with
         if not long[k]:
             copied[rows] = usual > 1.0
-        elif held[k] and (lasting[k] < LONGEST_HELD or before[k] > AMID * behind[k] / runs[k]):
+        elif held[k] and (amid or lasting[k] < LONGEST_HELD) and not starts_late:
             copied[rows] = True
         else:  # at rest, to which the motion may have come before the recorder held it
             if usual > 1.0:
                 copied[rows] = np.arange(runs[k]) % round(usual) > 0
-            if held[k]:
+            if held[k] and not starts_late:
                 copied[rows] |= time[rows] > time[ends[k] - 1] - LONGEST_HELD
         copied[starts[k]] = False
     return copied
