@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
             summary = one.load()(robot, loop_loads.inputs(options, robot, forces))
             summaries += [summary] if summary is not None else []
         rows, peaks, lost, assumed, efforts = _write(solver, pieces, options, forces, summaries)
-    notes = (*pieces.notes, *lost)
+    notes = (*pieces.notes, *filter(None, [peaks.beyond_efforts()]), *lost)
     if options.output is None:
         notes += () if forces is None else forces.said
         notes += () if efforts is None else tuple(map(str, efforts.entries))

@@ -129,11 +129,15 @@ def run(options: argparse.Namespace) -> int:
     notes += [f"forces {', '.join(options.torque)}"] if options.torque else []
     notes += screen.forces_said(robot)
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
+    beyond = ""
     if loads is not None:
         peaks = LoadPeaks(robot.model, loads)
         peaks.add(motion.time, loads)
+        beyond = peaks.beyond_efforts()
         screen.show(screen.stderr(), f"{loads.convention}", peaks.table())
-    for line in (*screen.forces_said(robot), *motion.notes, *_summary(motion)):
+    for line in filter(
+        None, (*screen.forces_said(robot), *motion.notes, beyond, *_summary(motion))
+    ):
         screen.say(line)
     if options.output is not None:
         screen.rows_written(len(motion.time), options.output)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.errors import some
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, only
 from mbd_bridge.loads.result import JointLoads
@@ -22,6 +23,9 @@ from mbd_bridge.motion.table import COMPONENTS
 
 Floats = NDArray[np.float64]
 
+
+NAMED = 6
+"""How many joints a sentence gives before it counts."""
 
 SAME = 1e-12
 """Peaks that differ by less, relatively, are the same: the first of them counts, whatever rounding
@@ -187,6 +191,18 @@ class LoadPeaks:
             Series("without (undetermined)", "", without),
         ]
         return Table("largest loads", signal_labels(each), columns, floors=floors)
+
+    def beyond_efforts(self) -> str:
+        """Return which actuations are beyond the limits of effort of the file, "" if none is."""
+        limits = {joint.name: joint.limits.effort for joint in self._model.description.joints}
+        beyond = list[str]()
+        for peak in (peak for actuations in self._actuation for peak in actuations):
+            limit = limits.get(peak.joint) if peak.quantity == "actuation" else None
+            if limit and peak.known and abs(peak.peak) > limit:
+                band = "" if peak.band is None else f" ± {peak.band:.2g}"
+                size = f"{abs(peak.peak):.4g}{band}"
+                beyond.append(f"{peak.joint} ({size} above {limit:.4g} {peak.unit})")
+        return f"beyond the efforts of the file: {some(beyond, NAMED)}" if beyond else ""
 
     @property
     def round_off(self) -> RoundOff:

@@ -49,7 +49,7 @@ OF_JOINTS = {"damping": "damping", "friction": "friction", "stiffness": "springs
 LIMITS = Assumption(
     "limits",
     "of position and speed: compared with, never enforced; "
-    "of effort: compared with in motors, plots and reports",
+    "of effort: compared with in mbd loads, motors, plots and reports",
 )
 """What is said of the limits of the file, and of motions that are beyond them."""
 

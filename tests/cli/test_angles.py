@@ -65,7 +65,7 @@ def test_the_assumptions_say_it_too_and_a_unit_ends_the_question(tmp_path):
     limits = rod.joint_loads(degrees).assumptions["limits"][0].text
     assert limits == (
         "of position and speed: compared with, never enforced; "
-        "of effort: compared with in motors, plots and reports"
+        "of effort: compared with in mbd loads, motors, plots and reports"
     )
 
 

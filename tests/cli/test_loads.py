@@ -6,8 +6,10 @@ import os
 import stat
 
 import numpy as np
+import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.cli import main
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.tables.text import header_text, rows_text
@@ -184,3 +186,20 @@ def test_an_interrupted_command_leaves_the_old_output(run, tmp_path, monkeypatch
     assert (code, "interrupted" in err) == (130, True)
     assert (tmp_path / "out.csv").read_text() == "old"
     assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.parametrize(("effort", "beyond"), [("4", True), ("5", False), ("0", False)])
+def test_actuations_beyond_the_efforts_of_the_file_are_said(tmp_path, capsys, effort, beyond):
+    """A file's 0 is no limit."""
+    robot, said = tmp_path / "p.urdf", "note: beyond the efforts of the file: swing (4."
+    robot.write_text(
+        '<robot name="p"><link name="base"/><link name="rod"><inertial><mass value="1"/><origin '
+        'xyz="0.5 0 0"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '</link><joint name="swing" type="continuous"><parent link="base"/><child link="rod"/>'
+        f'<axis xyz="0 1 0"/><limit effort="{effort}" velocity="10"/></joint></robot>'
+    )
+    held = ["--seconds", "0.1", "--prescribe", "swing=0.1*t", "--joints", "swing"]
+    for words in (["loads", "--q", "swing=0.1", "--joints", "swing"], ["simulate", *held]):
+        for more in ([], ["-o", str(tmp_path / "out.csv")]):
+            assert main([words[0], str(robot), *words[1:], *more]) == 0
+            assert (said in capsys.readouterr().err) is beyond
