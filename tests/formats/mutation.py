@@ -1,4 +1,8 @@
-"""Damage to robots' files, at the level of bytes and of elements, and what reading them gives."""
+"""Damage to files: of bytes, of words and of XML's elements; and what reading a robot's file gives.
+
+`mutate` is for robots' files, `mutate_bytes` for files of any kind, `mutate_words` for texts of
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,11 @@ NUMBERS = (
 NAMES = ("", " ", "base", "world", "a b", "<", "&amp;", "ü", "n" * 10_000, "../..", "\t", "None")
 
 BYTES = (b"\0", b"<", b">", b'"', b"&", b"\xff", b"]]>", b"<!--", b"<?xml?>", b"<!DOCTYPE a>")
+
+WORDS = (b"1e30", b"-1", b"0", b"9" * 30, b"nan", b"1e999", b"", b"\xff", b"2000000000")
+
+LENGTHS = (b"\xff" * 8, b"\xff\xff\xff\x7f", b"\0" * 8, b"\x80\x80\x80\x80\x08", b"9" * 12)
+"""What is written over lengths, places and counts."""
 
 ELEMENT = re.compile(r"<(\w+)\b[^<>]*?/>|<(link|joint|inertial|visual)\b[^<>]*>.*?</\2>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\s(\w+)\s*=\s*"([^"]*)"')
@@ -56,9 +65,32 @@ def mutate(text: str, rng: np.random.Generator) -> bytes:
     for _ in range(rng.integers(1, 4)):
         text = STRUCTURE[rng.integers(len(STRUCTURE))](text, rng)
     data = text.encode()
-    if rng.random() < 0.3:
+    return mutate_bytes(data, rng, 1) if rng.random() < 0.3 else data
+
+
+def mutate_bytes(data: bytes, rng: np.random.Generator, most: int = 3) -> bytes:
+    """Return a file after one to so many pieces of damage."""
+    for _ in range(rng.integers(1, most + 1)):
         data = BINARY[rng.integers(len(BINARY))](data, rng)
     return data
+
+
+def mutate_words(data: bytes, rng: np.random.Generator) -> bytes:
+    """Return a text with one to four of its words and pieces changed, doubled or dropped."""
+    words = data.split(b" ")
+    for _ in range(rng.integers(1, 5)):
+        place, other = rng.integers(len(words), size=2)
+        kind = rng.integers(4)
+        if kind == 0:
+            words[place] = words[other]
+        elif kind == 1:
+            words[place] = WORDS[rng.integers(len(WORDS))]
+        elif kind == 2:
+            words[place:other] = words[place:other] * 2
+        else:
+            del words[place : place + 3]
+            words.append(b"")
+    return b" ".join(words)
 
 
 def pick(pattern: re.Pattern[str], text: str, rng: np.random.Generator) -> re.Match[str] | None:
@@ -150,6 +182,24 @@ def flip_bits(data: bytes, rng: np.random.Generator) -> bytes:
     return bytes(out)
 
 
+def change_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    return overwrite(data, rng, rng.bytes(int(rng.integers(1, 3))))
+
+
+def change_length(data: bytes, rng: np.random.Generator) -> bytes:
+    return overwrite(data, rng, LENGTHS[rng.integers(len(LENGTHS))])
+
+
+def copy_bytes(data: bytes, rng: np.random.Generator) -> bytes:
+    start = rng.integers(len(data) + 1)
+    return overwrite(data, rng, data[start : start + 8])
+
+
+def overwrite(data: bytes, rng: np.random.Generator, new: bytes) -> bytes:
+    place = rng.integers(len(data) + 1)
+    return data[:place] + new + data[place + len(new) :]
+
+
 def insert_bytes(data: bytes, rng: np.random.Generator) -> bytes:
     place = rng.integers(len(data) + 1)
     return data[:place] + BYTES[rng.integers(len(BYTES))] + data[place:]
@@ -165,4 +215,7 @@ def repeat_bytes(data: bytes, rng: np.random.Generator) -> bytes:
     return data[:start] + data[start : start + 500] * 5 + data[start:]
 
 
-BINARY = (truncate, flip_bits, insert_bytes, drop_bytes, repeat_bytes)
+BINARY = (
+    truncate, flip_bits, flip_bits, change_bytes, change_bytes, change_length, copy_bytes,
+    insert_bytes, drop_bytes, repeat_bytes,
+)  # fmt: skip

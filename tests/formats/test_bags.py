@@ -11,6 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
 from mbd_bridge.files.bags import is_bag, read_bag
+from tests.formats.mutation import mutate_bytes, truncate
 from tests.robots import own_urdfs
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
@@ -225,10 +226,7 @@ def test_broken_bags_are_refused(tmp_path, storage):
     seen = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        broken = bytearray(data[: rng.integers(len(data))] if seed % 2 else data)
-        for _ in range(20 * (1 - seed % 2)):
-            broken[rng.integers(len(broken))] = rng.integers(256)
-        file.write_bytes(broken)
+        file.write_bytes(truncate(data, rng) if seed % 2 else mutate_bytes(data, rng, 20))
         try:
             read_bag(file, ["a"])
         except FileError as error:

@@ -12,6 +12,7 @@ from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import read
 from mbd_bridge.files.mesh import read_mesh
 from mbd_bridge.files.surface import fans
+from tests.formats.mutation import mutate_bytes
 from tests.formats.texts import DAE, FACES
 from tests.robots import robots
 
@@ -119,13 +120,8 @@ def test_nonsense_is_a_file_error_and_never_another(tmp_path):
     read, told = 0, []
     for ending, data in good.items():
         for _ in range(250):
-            bad = bytearray(data)
-            for _ in range(rng.integers(1, 6)):
-                bad[rng.integers(len(bad))] = rng.integers(256)
-            if rng.random() < 0.2:
-                bad = bad[: rng.integers(len(bad))]
             path = tmp_path / f"m{ending}"
-            path.write_bytes(bytes(bad))
+            path.write_bytes(mutate_bytes(data, rng))
             try:
                 surfaces = read_mesh(str(path))
             except FileError as error:

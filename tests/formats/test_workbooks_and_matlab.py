@@ -14,6 +14,7 @@ from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables import TableWriter, open_table, read_table
 from tests.external.tables import arm
+from tests.formats.mutation import mutate_bytes
 
 TIME = np.linspace(0.0, 1.0, 12)
 Q = np.sin(np.outer(TIME, [1.0, 2.0, 0.5]))
@@ -146,10 +147,7 @@ def test_damaged_files_are_read_or_refused(seed, tmp_path):
     workbook(book, ("a", ROWS))
     scipy.io.savemat(mat, {"time": TIME, "a": Q}, do_compression=bool(seed % 2))
     for path in (book, mat):
-        data = bytearray(path.read_bytes())
-        for _ in range(rng.integers(1, 4)):
-            data[rng.integers(len(data))] = rng.integers(256)
-        path.write_bytes(bytes(data)[: rng.integers(len(data) // 2, len(data) + 1)])
+        path.write_bytes(mutate_bytes(path.read_bytes(), rng))
         try:
             for _ in open_table(path).chunks():
                 pass

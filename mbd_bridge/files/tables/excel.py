@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -38,7 +39,10 @@ MOST_ROWS = 1_048_576
 LOOKED_AT = 400
 """Rows of a sheet in which numbers must begin."""
 
-Bad = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, zipfile.BadZipFile)
+Bad = (
+    OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, RuntimeError,
+    struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 """What openpyxl raises of files that are none, or damaged."""
 
 
@@ -77,7 +81,7 @@ def _check_sizes(path: str) -> None:
             what = f"the workbook is larger than {MAX_BYTES} bytes when it is unpacked"
             if sum(part.file_size for part in parts) <= MAX_BYTES:
                 what = next(filter(None, (_too_large(archive, part) for part in parts)), "")
-    except (*Bad, zlib.error) as error:
+    except Bad as error:
         raise cannot_read(path, error, WHAT) from error
     if what:
         raise FileError(f"{what}; save the sheet as CSV", path)
