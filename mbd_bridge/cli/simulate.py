@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_actuated(
         parser, "prescribed motions and --torque carry the loads of --joints as they do in the run"
     )
+    parser.add_argument(
+        "--minimum-norm",
+        action="store_true",
+        help="allow more actuated joints; what they share is the smallest for the loop joints",
+    )
     add_output(parser)
     parser.add_argument(
         "--method",
@@ -118,7 +123,9 @@ def run(options: argparse.Namespace) -> int:
         with screen.waiting("computing accelerations and loads"):
             known = len(motion.a)
             if joints and known:
-                loads = motion.joint_loads(joints, actuated=options.actuated)
+                loads = motion.joint_loads(
+                    joints, actuated=options.actuated, minimum_norm=options.minimum_norm
+                )
     except SolveError as error:  # at the start alone, where the status says more
         if not (known and options.actuated):
             screen.report_error(error if motion.finished else SolveError(motion.status))
@@ -164,6 +171,8 @@ def _check_actuated(robot: Mechanism, options: argparse.Namespace) -> None:
     from mbd_bridge.base.errors import ModelError
     from mbd_bridge.simulation.results.simulation import check_actuated
 
+    if options.minimum_norm and options.actuated is None:
+        raise ModelError("--minimum-norm tells how actuated joints share: add --actuated JOINT")
     if options.actuated is None:
         return
     if not options.joints:
@@ -195,7 +204,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)
     say_start(robot, options, start)
-    if options.actuated is not None:
+    if options.actuated is not None and not options.minimum_norm:
         _check_count(robot, options.actuated, start.q)
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = {"checkpoint_every": options.checkpoint_every} if options.checkpoint_every else {}

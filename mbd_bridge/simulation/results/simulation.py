@@ -313,6 +313,7 @@ class Simulation(Recorded, AlongTime, Extended):
         in_: In = "child",
         reaction: bool = False,
         actuated: Iterable[str] | str | None = None,
+        minimum_norm: bool = False,
     ) -> JointLoads:
         """Return the loads of joints, tree or cut, at every record.
 
@@ -322,6 +323,8 @@ class Simulation(Recorded, AlongTime, Extended):
         on, at, in_, reaction : see `loads.LoadRequest`
         actuated : in a machine with loops, the joints whose actuation carries the loads of this
             motion, as in `Mechanism.joint_loads`; None: prescribed motions and given torques do
+        minimum_norm : allow more of `actuated` than the motion determines; what they share is the
+            smallest for the loop joints
 
         Raises
         ------
@@ -329,9 +332,21 @@ class Simulation(Recorded, AlongTime, Extended):
             The machine has no loops, or torques act along joints that are not among `actuated`.
         """
         request = LoadRequest.of(
-            self.model, joints, on=on, at=at, in_=in_, reaction=reaction, actuated=actuated
+            self.model,
+            joints,
+            on=on,
+            at=at,
+            in_=in_,
+            reaction=reaction,
+            actuated=actuated,
+            minimum_norm=minimum_norm,
         )
         if request.actuated is None:
+            if request.minimum_norm:
+                raise ModelError(
+                    "minimum_norm= (--minimum-norm) tells how actuated joints share what they "
+                    "carry: name them, actuated= (--actuated)"
+                )
             return simulated(self, self._loads(request))
         torques = [part for part in self.system.torques if not part.of_element]
         places = {k for part in torques for k in part.places if self.tau[:, k].any()}
