@@ -15,7 +15,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.assumptions import TOPICS
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.table import MOST, Series, Table, Tabular
-from mbd_bridge.engines.crosscheck.report import Report, Row
+from mbd_bridge.engines.crosscheck.compare import Report, Row
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "examples" / "27_in_a_notebook.ipynb"

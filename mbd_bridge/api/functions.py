@@ -36,9 +36,8 @@ from mbd_bridge.motion.external import (
     Reads,
     external_from_file,
 )
-from mbd_bridge.motion.external.columns import How
+from mbd_bridge.motion.external.files import ForceNaming, How
 from mbd_bridge.motion.external.force import Direction, Outside
-from mbd_bridge.motion.external.naming import ForceNaming
 from mbd_bridge.motion.options import ReadingOptions
 from mbd_bridge.solve.assembly import Assemblies, InitialGuesses, assemble_batch as assemble_states
 from mbd_bridge.solve.tolerances import ASSEMBLED

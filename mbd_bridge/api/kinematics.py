@@ -28,8 +28,7 @@ from mbd_bridge.motion import CompletionOptions, Motion, Reading
 from mbd_bridge.motion.frames import Frames, find_frame, prepare_centroid, prepare_frames
 from mbd_bridge.motion.inverse import InversePath
 from mbd_bridge.motion.partial import completed_motion
-from mbd_bridge.motion.path import moving_targets
-from mbd_bridge.motion.paths import inverse_path, pose_targets
+from mbd_bridge.motion.path import inverse_path, moving_targets, pose_targets
 from mbd_bridge.motion.reading import REACHED
 from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.check_states import unit_quaternions

@@ -120,7 +120,7 @@ def show(
     check_shot(Shot(size, speed=speed), None)
     if viewer == "web":
         page = web_view(what, motion, playing=playing, speed=speed, **options)
-        from mbd_bridge.view.web.browser import open_page
+        from mbd_bridge.view.web.web_view import open_page
 
         open_page(page)
         return

@@ -18,7 +18,7 @@ from mbd_bridge.loads import JointLoads
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, Pieces
 from mbd_bridge.motion.external import ExternalForces, ExternalGiven
-from mbd_bridge.motion.sample import MotionSample
+from mbd_bridge.motion.pieces import MotionSample
 from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve import LoopReport
 

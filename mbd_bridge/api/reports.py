@@ -198,7 +198,7 @@ def _along(
     history = asked.along(mechanism, pieces, look=seen.look)
 
     def source() -> "Source | None":
-        from mbd_bridge.view.applied import applied_along
+        from mbd_bridge.view.load_scale import applied_along
         from mbd_bridge.view.source import Source
 
         found = seen.motion()

@@ -10,8 +10,7 @@ from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
 
 if TYPE_CHECKING:
-    from mbd_bridge.engines.crosscheck.bench import Bench
-    from mbd_bridge.engines.crosscheck.timing import Timing
+    from mbd_bridge.engines.crosscheck.bench import Bench, Timing
 
 SUMMARY = "measure our kernels and pinocchio side by side"
 DESCRIPTION = """\

@@ -87,7 +87,7 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
     from mbd_bridge.cli import screen
     from mbd_bridge.files.tables import read_table
     from mbd_bridge.motion.columns import in_si, times
-    from mbd_bridge.motion.names import Spellings
+    from mbd_bridge.motion.match_columns import Spellings
     from mbd_bridge.motion.warnings import ask_degrees, many_turns, without_unit
 
     written = read_table(path)

@@ -200,7 +200,7 @@ def _check_web(options: argparse.Namespace) -> None:
 def _serve(view: WebView, port: int) -> None:
     """Serve a page until it is closed, or until Ctrl-C."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.view.web.browser import open_browser
+    from mbd_bridge.view.web.web_view import open_browser
 
     with contextlib.suppress(KeyboardInterrupt), view.serve(port=port) as server:
         opened = open_browser(server.url)

@@ -28,8 +28,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.given import GivenMotion, GivenRows
-from mbd_bridge.motion.selection import RowSelection
+from mbd_bridge.motion.given import GivenMotion, GivenRows, RowSelection
 from mbd_bridge.solve.closing import Closing, largest, limited
 from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import RowChoice, row_choice

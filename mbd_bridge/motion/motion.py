@@ -36,7 +36,6 @@ from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.closing import onto_loops
 from mbd_bridge.motion.columns import check_names, compare_followers, in_our_words, in_si, times
 from mbd_bridge.motion.derivatives import FEWEST, degree, derivatives, rates_of
-from mbd_bridge.motion.efforts import saved_efforts, without_efforts
 from mbd_bridge.motion.quaternions import unit_quaternions
 from mbd_bridge.motion.smoothing import (
     OFF,
@@ -53,7 +52,7 @@ from mbd_bridge.motion.smoothing import (
 )
 from mbd_bridge.motion.smoothing.notes import fluctuation_doubts, noise_notes
 from mbd_bridge.motion.state_arrays import state_arrays
-from mbd_bridge.motion.table import motion_series, save_motion
+from mbd_bridge.motion.table import motion_series, save_motion, saved_efforts, without_efforts
 from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import count
 from mbd_bridge.files.table import Block, Column, TableSource, check_finite
-from mbd_bridge.motion.efforts import EFFORT
+from mbd_bridge.motion.table import EFFORT
 from mbd_bridge.motion.unwrap import Unwrapping
 
 

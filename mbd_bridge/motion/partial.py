@@ -27,20 +27,78 @@ from mbd_bridge.base.errors import ModelError, SolveError, count, some, unknown_
 from mbd_bridge.files.table import ColumnTable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.columns import TURN, GivenColumns, is_partial
 from mbd_bridge.motion.completion import Completed, Completion
-from mbd_bridge.motion.efforts import without_efforts
-from mbd_bridge.motion.given import GivenMotion, GivenRows
-from mbd_bridge.motion.given_columns import GivenColumns, is_partial
-from mbd_bridge.motion.given_motion import frame_rows, given_motion
+from mbd_bridge.motion.frames import Frames, find_frame
+from mbd_bridge.motion.given import (
+    ACTUATED,
+    GIVEN,
+    REST,
+    FrameRows,
+    GivenMotion,
+    GivenRows,
+    RowSelection,
+    select,
+)
 from mbd_bridge.motion.motion import Motion, motion_from_table
 from mbd_bridge.motion.reading import Reading
-from mbd_bridge.motion.selection import ACTUATED, GIVEN, REST, RowSelection, select
 from mbd_bridge.motion.smoothing import Channel, MotionUncertainty
 from mbd_bridge.motion.smoothing.spline import at_times
+from mbd_bridge.motion.table import without_efforts
 from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
 from mbd_bridge.solve.assembly import check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.moves import moved
+from mbd_bridge.solve.moves import matrices_of, moved
+
+# The motion of a stand-in model (`given_columns`) as coordinates of the machine and poses.
+
+TURNS = (3, 4, 5)
+"""Rows of a frame's orientation."""
+
+
+def frame_rows(model: Model, columns: GivenColumns, frames: Frames) -> tuple[FrameRows, ...]:
+    """Return the frames of which something is given."""
+    names = dict.fromkeys([*columns.origins, *columns.orientations])
+    return tuple(
+        FrameRows(
+            find_frame(model, name, frames),
+            (*columns.origins.get(name, ()), *(TURNS if name in columns.orientations else ())),
+        )
+        for name in names
+    )
+
+
+def given_motion(
+    model: Model,
+    columns: GivenColumns,
+    frames: tuple[FrameRows, ...],
+    near: Array,
+    motion: Motion,
+) -> GivenMotion:
+    """Return the values of the stand-in's motion as the machine's; else those of a guess."""
+    stand_in, N = columns.stand_in, len(motion.time)
+    q = np.tile(near, (N, 1))
+    v, a = np.zeros((2, N, model.nv))
+    F = len(frames)
+    x, R = np.zeros((N, F, 3)), np.tile(np.eye(3), (N, F, 1, 1))
+    twist, change = np.zeros((2, N, F, 6))
+    places = {own.frame.name: f for f, own in enumerate(frames)}
+    own_bodies = stand_in.bodies[: len(columns.sources)]  # <mimic> joints come last
+    for own, source in zip(own_bodies, columns.sources, strict=True):
+        parts = motion.q[:, own.q], motion.v[:, own.v], motion.a[:, own.v]
+        if isinstance(source, int):
+            body = model.bodies[model.joints[source].body]
+            q[:, body.q], v[:, body.v], a[:, body.v] = parts
+        elif source[1] == TURN:
+            f = places[source[0]]
+            R[:, f] = matrices_of(parts[0])
+            twist[:, f, 3:] = np.einsum("nij,nj->ni", R[:, f], parts[1])
+            change[:, f, 3:] = np.einsum("nij,nj->ni", R[:, f], parts[2])
+        else:
+            f, k = places[source[0]], source[1]
+            x[:, f, k], twist[:, f, k], change[:, f, k] = (part[:, 0] for part in parts)
+    return GivenMotion(motion.time, q, v, a, x, R, twist, change)
+
 
 ROWS = 1000
 """Rows of a motion, at most, at which derivatives are computed; between them they are linear."""

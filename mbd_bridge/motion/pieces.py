@@ -11,23 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from os import PathLike, fspath
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.assumptions import Assumption, replaced
+from mbd_bridge.base.errors import FileError, some, unknown_name
+from mbd_bridge.files.bags import OTHERS, is_bag, read_bag
 from mbd_bridge.files.table import Block, Column, ColumnTable
-from mbd_bridge.files.tables import TableSource
+from mbd_bridge.files.tables import TableSource, open_table, read_source
 from mbd_bridge.model import Model
+from mbd_bridge.motion.columns import GivenColumns, is_partial
 from mbd_bridge.motion.derivatives import FEWEST
-from mbd_bridge.motion.efforts import without_efforts
+from mbd_bridge.motion.match_columns import named_columns
 from mbd_bridge.motion.motion import Motion, measured_states, motion_from_table
+from mbd_bridge.motion.partial import PartialMotion, whole_motion
+from mbd_bridge.motion.reading import Reading
 from mbd_bridge.motion.smoothing import OFF, Plan, Smoothing, make_plan
 from mbd_bridge.motion.smoothing.plan import BLOCKS, ROWS as SAMPLED, WHOLE
-from mbd_bridge.motion.table import is_load
+from mbd_bridge.motion.table import is_load, without_efforts
 from mbd_bridge.motion.unwrap import Unwrapping
-from mbd_bridge.motion.warnings import MotionWarnings
+from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
 
 Floats = NDArray[np.float64]
 
@@ -271,3 +277,205 @@ def _joined(first: ColumnTable, second: ColumnTable) -> ColumnTable:
 def _rows(table: ColumnTable, begin: int, end: int | None) -> ColumnTable:
     lines = None if table.lines is None else table.lines[begin:end]
     return replace(table, values=table.values[begin:end], lines=lines)
+
+
+# Partial motions of any length, completed piece by piece: each goes on where the last ended.
+
+AS_IT_IS = Reading()
+"""Nothing is said of the file."""
+
+
+def motion_pieces(
+    source: TableSource,
+    model: Model,
+    reading: Reading = AS_IT_IS,
+    *,
+    rows: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Pieces:
+    """Return the motion in a table in pieces, completed where the table has a part of it.
+
+    For the parameters see `MotionPieces` and `Reading`.
+    """
+    options, rest, smoothing = reading.completion, reading.rest, reading.smoothing
+    source = named_columns(source, model, reading.naming, frames=options.frames, rest=rest)
+    empty = ColumnTable(
+        source.columns,
+        np.zeros((0, len(source.columns))),
+        None,
+        source.path,
+        source.attributes,
+    )
+    if options.given is None and not is_partial(empty, model, options.frames):
+        return MotionPieces(
+            source,
+            model,
+            rest=rest,
+            rows=rows,
+            smoothing=smoothing,
+            progress=progress,
+            unwrapping=source.unwrapping,
+        )
+    columns = GivenColumns(model, without_efforts(empty, model)[0], options.frames)
+    recorded = MotionPieces(
+        source,
+        columns.stand_in,
+        rows=rows,
+        smoothing=smoothing,
+        progress=progress,
+        of=columns.of,
+        machine=model,
+        unwrapping=source.unwrapping,
+    )
+    return CompletedPieces(recorded, PartialMotion(model, columns, reading), without_unit(empty))
+
+
+class CompletedPieces:
+    """The pieces of a recorded part of a motion, each completed."""
+
+    def __init__(
+        self, recorded: MotionPieces, partial: PartialMotion, unitless: frozenset[str]
+    ) -> None:
+        self.name, self.model = recorded.name, partial.model
+        self._recorded, self._partial = recorded, partial
+        self._warnings = MotionWarnings(partial.model)
+        self._warnings.unitless = unitless
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was read and completed so far."""
+        beyond = self._warnings.beyond_limits()
+        return (*self._recorded.notes, *self._partial.notes, *beyond)
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was done to the motion so far."""
+        assumed = (*self._recorded.assumed, *self._partial.assumed)
+        return replaced(assumed, self._warnings.assumed)
+
+    def __iter__(self) -> Iterator[Motion]:
+        for piece in self._recorded:
+            motion = self._partial.complete(piece)
+            self._warnings.add(motion.time, motion.q, (), v=motion.v)
+            yield replace(motion, notes=())
+
+
+# A motion from any file that holds one.
+
+
+def motion_from_file(
+    path: str | PathLike[str],
+    model: Model,
+    reading: Reading,
+    progress: Callable[[float], None] | None = None,
+) -> Motion:
+    """Return the motion that a file gives to a model: a table, or joint states in a ROS bag.
+
+    Parameters
+    ----------
+    path : .csv, .parquet, .npz, .h5, .hdf5; .mcap, .db3, .bag or a rosbag2 folder
+    progress : see `formats.tables.read_table` and `formats.bags.read_bag`
+    """
+    if not is_bag(path):
+        _check_table(path, reading)
+        frames, rest = reading.completion.frames, reading.rest
+        source = named_columns(open_table(path), model, reading.naming, frames=frames, rest=rest)
+        table = read_source(source, progress=progress)
+        motion = whole_motion(table, model, reading)
+        assumed = (*source.unwrapping.assumed, *motion.assumed)
+        return replace(motion, notes=(*source.notes, *motion.notes), assumed=assumed)
+    joints = {there: here or None for there, here in reading.naming.rename.items()}
+    followers = [joint.name for joint in model.joints if joint.follows is not None]
+    names = (*model.coordinate_names, *followers)
+    for here in joints.values():
+        if here is not None and here not in names:
+            raise FileError(unknown_name("coordinate", here, names), fspath(path))
+    clock = "header" if reading.clock is None else reading.clock
+    found = read_bag(
+        path, names, topic=reading.topic, joints=joints, clock=clock, progress=progress
+    )
+    missing = [name for name in model.coordinate_names if name not in found.table.names]
+    if missing and not reading.rest and (not model.has_loops or len(missing) == model.nq):
+        there = found.table.attributes[OTHERS] or "no others"
+        raise FileError(
+            f"there are no states of {some(missing, NAMED)}; the messages have {there} besides: "
+            f"say which is which with --rename THERE=HERE (rename={{there: here}}), or hold what "
+            f"is missing at zero with --rest (rest=True)",
+            fspath(path),
+        )
+    columns = found.table.columns
+    unwrapping = Unwrapping(columns, model, reading.naming.unwrap)
+    table = replace(found.table, values=unwrapping.add(found.table.values, columns))
+    motion = whole_motion(table, model, reading)
+    notes = (*found.notes, *unwrapping.notes, *motion.notes)
+    return replace(motion, notes=notes, assumed=(*unwrapping.assumed, *motion.assumed))
+
+
+def pieces_from_file(
+    path: str | PathLike[str],
+    model: Model,
+    reading: Reading,
+    progress: Callable[[float], None] | None = None,
+) -> Pieces:
+    """Return the motion in a file in pieces, a table's as they are read; see `motion_from_file`."""
+    if is_bag(path):
+        return MotionParts(motion_from_file(path, model, reading, progress), fspath(path))
+    _check_table(path, reading)
+    return motion_pieces(open_table(path), model, reading, progress=progress)
+
+
+def _check_table(path: str | PathLike[str], reading: Reading) -> None:
+    """Refuse for a table what is said of a bag."""
+    said = {"topic": reading.topic, "clock": reading.clock}
+    given = [name for name, value in said.items() if value is not None]
+    if given:
+        raise FileError(f"{', '.join(given)}: only for ROS bags", fspath(path))
+
+
+# Some states of a motion that comes in pieces, evenly apart: what a film of it needs.
+
+MOST = 512
+"""Rows that are kept at most; of longer motions every second, fourth, ... row, MOST / 2 or more."""
+
+
+class MotionSample:
+    """Every k-th row of a motion, with k as small as there is room."""
+
+    def __init__(self) -> None:
+        self._step, self._rows = 1, 0
+        self._kept: list[Motion] = []
+
+    def add(self, motion: Motion) -> None:
+        """Take in the next piece."""
+        first = -self._rows % self._step
+        self._kept.append(motion.part(slice(first, None, self._step)))
+        self._rows += len(motion.time)
+        while sum(len(piece.time) for piece in self._kept) > MOST:
+            whole = joined(self._kept)
+            self._kept, self._step = [whole.part(slice(None, None, 2))], 2 * self._step
+
+    def motion(self, *others: Motion) -> Motion | None:
+        """Return what was kept, with other states of the motion in their places; None of nothing.
+
+        Parameters
+        ----------
+        others : single states that are to be among them, whether they were kept or not
+        """
+        whole = [piece for piece in (*self._kept, *others) if len(piece.time)]
+        if not whole:
+            return None
+        motion = joined(whole)
+        _, rows = np.unique(motion.time, return_index=True)
+        return motion.part(rows)
+
+
+def joined(pieces: list[Motion]) -> Motion:
+    """Return motions of one machine, one after another."""
+    time, q, v, a = (
+        np.concatenate([getattr(piece, name) for piece in pieces])
+        for name in ("time", "q", "v", "a")
+    )
+    each = [piece.efforts for piece in pieces]
+    measured = [one for one in each if one is not None]
+    efforts = np.concatenate(measured) if len(measured) == len(each) else None
+    return replace(pieces[0], time=time, q=q, v=v, a=a, efforts=efforts)

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from mbd_bridge.base.options import given, with_options
 from mbd_bridge.motion.frames import Frames
-from mbd_bridge.motion.names import Naming
+from mbd_bridge.motion.match_columns import Naming
 from mbd_bridge.motion.options import Clock, ReadingOptions
 from mbd_bridge.motion.smoothing import Smoothing
 from mbd_bridge.solve.assembly import InitialGuess

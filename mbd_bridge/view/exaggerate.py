@@ -17,7 +17,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.view.bending import BentLink
-from mbd_bridge.view.scale import round_number
+from mbd_bridge.view.load_scale import round_number
 
 STEPS = 30
 """Newton steps until a loop counts as one that cannot be closed."""

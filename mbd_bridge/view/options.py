@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mbd_bridge.model import Model
     from mbd_bridge.motion.external import ExternalGiven
-    from mbd_bridge.view.take import Overlays
+    from mbd_bridge.view.draw_loads import Overlays
 
 
 @option_group
@@ -70,8 +70,8 @@ class LookOptions(OverlayOptions, total=False):
 
 def overlays(model: "Model", options: OverlayOptions) -> "Overlays":
     """Return what is drawn beside the machine, checked."""
+    from mbd_bridge.view.draw_loads import Overlays
     from mbd_bridge.view.exaggerate import check_factor
-    from mbd_bridge.view.take import Overlays
 
     names, joints = name_list("frames", options["frames"], "links"), options["joints"]
     for name in names:

@@ -8,21 +8,346 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.files.mesh import Colour
+from mbd_bridge.base.errors import MissingPackageError
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.files.mesh import Colour, Shaded, Texture
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.view.camera import Camera
-from mbd_bridge.view.labels import Area, arranged
-from mbd_bridge.view.pieces import CanvasStage, Piece
-from mbd_bridge.view.rays import RayCanvas, RayPicture
-from mbd_bridge.view.take import Label, Moment, Take
+from mbd_bridge.view.camera import Area, Camera, arranged
+from mbd_bridge.view.draw_loads import Label, Moment, Take
+from mbd_bridge.view.pieces import AWAY, CanvasStage, Piece
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+# Pictures by rays: what a camera sees of triangles, computed on the processor.
+#
+# Embree (through embreex) finds the first triangle on each ray; light, shade and textures are
+# computed here.
+# No display, graphics card or library of the system is needed.
+#
+# Textures looked up at many places: smaller copies, so that nothing flickers, and in between.
+
+
+class Sampler:
+    """A texture that is looked up."""
+
+    def __init__(self, texture: Texture) -> None:
+        self._texture = texture
+
+    @cached_property
+    def levels(self) -> list[NDArray[np.float32]]:
+        """The image, and copies of it, each half as large as the one before."""
+        found = [self._texture.pixels.astype(np.float32)]
+        while max(found[-1].shape[:2]) > 1:
+            one = found[-1]
+            for axis in (0, 1):
+                if one.shape[axis] > 1:
+                    even, odd = (one[(slice(None),) * axis + (slice(k, None, 2),)] for k in (0, 1))
+                    one = 0.5 * (even + odd)
+            found.append(one)
+        return found
+
+    def at(self, uv: Array, spread: Array) -> Array:
+        """Return the colours (P, 3), 0 to 255, at texture coordinates (P, 2).
+
+        Parameters
+        ----------
+        spread : (P,) how much of the texture, in parts of its edges, one pixel shows
+        """
+        largest = max(self.levels[0].shape[:2])
+        sizes = np.log2(np.maximum(spread * largest, 1.0)).round().astype(np.int64)
+        level = np.minimum(sizes, len(self.levels) - 1)
+        out = np.empty((len(uv), 3), dtype=np.float32)
+        for k in np.unique(level):
+            chosen = level == k
+            out[chosen] = _between(self.levels[k], uv[chosen])
+        return out
+
+
+def _between(image: NDArray[np.float32], uv: Array) -> Array:
+    """Return what an image that is repeated shows, between its pixels on the straight way."""
+    height, width = image.shape[:2]
+    x, y = uv[:, 0] * width - 0.5, (1.0 - uv[:, 1]) * height - 0.5
+    left, above = np.floor(x), np.floor(y)
+    right_part, below_part = (x - left)[:, None], (y - above)[:, None]
+    i, j = left.astype(np.int64), above.astype(np.int64)
+    i, i_next, j, j_next = i % width, (i + 1) % width, j % height, (j + 1) % height
+    upper = image[j, i] + right_part * (image[j, i_next] - image[j, i])
+    lower = image[j_next, i] + right_part * (image[j_next, i_next] - image[j_next, i])
+    return np.asarray(upper + below_part * (lower - upper))
+
+
+AMBIENT, DIFFUSE = 0.55, 0.5
+"""Brightness of what turns away from the light, and what the light adds to what faces it."""
+
+NOTHING = -1
+"""What the mask says where nothing is seen."""
+
+BENT = float(np.cos(np.deg2rad(25.0)))
+"""Cosine between the normals of neighbouring pixels, below which there is an edge."""
+
+SMALLEST = 1e-12
+"""Length of a normal, below which it has no direction."""
+
+GRAZING = 0.2
+"""Cosine between a ray and a normal, below which a pixel shows no more of a texture."""
+
+
+class RayPicture(NamedTuple):
+    """A picture: (height, width, 3) colours, and (height, width) which body is seen there."""
+
+    colours: NDArray[np.uint8]
+    bodies: NDArray[np.int64]
+
+
+class RayCanvas:
+    """A scene that is looked at along rays."""
+
+    def __init__(self) -> None:
+        if find_spec("embreex") is None:
+            raise MissingPackageError(
+                "pictures and films are computed by embreex: pip install embreex (wheels: x86-64 "
+                "and Apple's processors); a page for the browser needs nothing: "
+                "mbd.web_view(...).save('page.html'), or mbd view --web"
+            )
+        self._shapes: list[Shaded] = []
+        self._samplers: dict[Texture, Sampler] = {}
+        self._bodies: list[tuple[int, Colour]] = []
+        self._poses: list[tuple[Array, Array] | None] = []
+        self._scene: _Scene | None = None
+
+    def shape(self, piece: Shaded) -> int:
+        """Return the number of a shape."""
+        self._shapes.append(piece)
+        if piece.texture is not None and piece.texture not in self._samplers:
+            self._samplers[piece.texture] = Sampler(piece.texture)
+        return len(self._shapes) - 1
+
+    def body(self, shape: int, colour: Colour) -> int:
+        """Return the number of a body that looks like a shape, in a colour."""
+        self._bodies.append((shape, colour))
+        self._poses.append(None)
+        return len(self._bodies) - 1
+
+    def place(self, body: int, position: Array, quaternion: Array) -> None:
+        """Put a body somewhere: (3,) m, and (4,) x, y, z, w."""
+        from scipy.spatial.transform import Rotation
+
+        self._scene = None
+        hidden = tuple(position) == AWAY
+        turn = Rotation.from_quat(quaternion).as_matrix()
+        self._poses[body] = None if hidden else (turn, np.array(position))
+
+    def image(
+        self, view: Array, projection: Array, size: tuple[int, int], light: Array, finer: int = 1
+    ) -> RayPicture:
+        """Return what a camera sees.
+
+        Parameters
+        ----------
+        view, projection : (4, 4), as OpenGL's, acting on columns
+        size : width and height, pixels
+        light : (3,) towards the light, in the world's axes
+        finer : the picture is so many times as large; pixels between which nothing changes are
+            looked at once
+        """
+        if self._scene is None:
+            self._scene = self._placed()
+        rays = _Rays(view, projection)
+        towards = (np.asarray(light) / np.linalg.norm(light)).astype(np.float32)
+        width, height = size
+        pixel = 2.0 / (projection[1, 1] * height)
+        colours, bodies, normals = self._scene.seen(*rays.through(*_grid(size, 1)), towards, pixel)
+        if finer > 1:
+            at_edge = _edges(bodies.reshape(height, width), normals.reshape(height, width, 3))
+            shape = height, width, finer, finer
+            x, y = (
+                np.broadcast_to(each, (height * finer, width * finer))
+                for each in _grid(size, finer)
+            )
+            inside = [
+                each.reshape(height, finer, width, finer).swapaxes(1, 2)[at_edge].ravel()
+                for each in (x, y)
+            ]
+            own = self._scene.seen(*rays.through(*inside), towards, pixel / finer)
+            colours = np.broadcast_to(colours.reshape(height, width, 1, 1, 3), (*shape, 3)).copy()
+            bodies = np.broadcast_to(bodies.reshape(height, width, 1, 1), shape).copy()
+            colours[at_edge] = own[0].reshape(-1, finer, finer, 3)
+            bodies[at_edge] = own[1].reshape(-1, finer, finer)
+            colours, bodies = colours.swapaxes(1, 2), bodies.swapaxes(1, 2)
+        tall, wide = height * finer, width * finer
+        return RayPicture(colours.reshape(tall, wide, 3), bodies.reshape(tall, wide))
+
+    def _placed(self) -> _Scene:
+        """Return all triangles where the bodies are."""
+        corners, normals, colours, bodies = [], [], [], []
+        skins, count = list[_Skin](), 0
+        for number, (pose, (shape, colour)) in enumerate(
+            zip(self._poses, self._bodies, strict=True)
+        ):
+            if pose is None:
+                continue
+            turn, position = pose
+            form = self._shapes[shape]
+            corners.append((form.vertices @ turn.T + position)[form.triangles])
+            normals.append((form.normals @ turn.T)[form.triangles])
+            bodies.append(np.full(len(form.triangles), number))
+            if form.uv is not None and form.texture is not None:
+                skins.append(_Skin(number, count, form.uv, self._samplers[form.texture]))
+            count += len(form.triangles)
+            colours.append(np.broadcast_to(colour[:3], (len(form.triangles), 3)))
+        if not bodies:
+            none = np.zeros((0, 3, 3))
+            return _Scene(none, none, np.zeros((0, 3)), np.zeros(0, dtype=np.int64), [])
+        joined = [np.concatenate(parts) for parts in (corners, normals, colours, bodies)]
+        return _Scene(joined[0], joined[1], joined[2], joined[3].astype(np.int64), skins)
+
+
+class _Skin(NamedTuple):
+    """The texture of a body: its first triangle, texture coordinates of corners, and the image."""
+
+    body: int
+    first: int
+    uv: NDArray[np.float32]
+    sampler: Sampler
+
+
+class _Scene:
+    """Triangles in the world, in single precision about a point among them.
+
+    Parameters
+    ----------
+    corners, normals : (T, 3, 3) m and unit vectors, at each corner of each triangle
+    colours, bodies : (T, 3) and (T,) of each triangle
+    """
+
+    def __init__(
+        self,
+        corners: Array,
+        normals: Array,
+        colours: Array,
+        bodies: NDArray[np.int64],
+        skins: list[_Skin],
+    ) -> None:
+        from embreex.mesh_construction import TriangleMesh
+        from embreex.rtcore_scene import EmbreeScene
+
+        self._normals, self._colours, self._bodies = normals.astype(np.float32), colours, bodies
+        self._corners, self._skins = corners, skins
+        self._origin = corners.reshape(-1, 3).mean(axis=0) if len(corners) else np.zeros(3)
+        self._embree: Any = EmbreeScene()
+        if len(corners):
+            TriangleMesh(self._embree, (corners - self._origin).astype(np.float32))
+
+    def seen(
+        self, eye: Array, ways: Array, light: Array, pixel: float
+    ) -> tuple[Array, Array, Array]:
+        """Return colours (P, 3), bodies (P,) and normals (P, 3) seen from a point along ways.
+
+        Parameters
+        ----------
+        pixel : edge of a pixel, m, at a depth of 1 m
+        """
+        colours = np.zeros((len(ways), 3), dtype=np.uint8)
+        normals = np.zeros((len(ways), 3), dtype=np.float32)
+        bodies = np.full(len(ways), NOTHING)
+        if not len(self._bodies) or not len(ways):
+            return colours, bodies, normals
+        starts = np.broadcast_to((eye - self._origin).astype(np.float32), ways.shape).copy()
+        hits = self._embree.run(starts, ways, output=True)
+        (hit,) = np.nonzero(hits["geomID"] != NOTHING)
+        triangle, u, v = hits["primID"][hit], hits["u"][hit, None], hits["v"][hit, None]
+        first, second, third = np.moveaxis(self._normals[triangle], 1, 0)
+        normal = (1.0 - u - v) * first + u * second + v * third
+        normal /= np.maximum(np.sqrt(np.einsum("pi,pi->p", normal, normal)), SMALLEST)[:, None]
+        face = hits["Ng"][hit]
+        behind = np.einsum("pi,pi->p", face, ways[hit]) * np.einsum("pi,pi->p", face, normal) > 0.0
+        normal[behind] *= -1.0  # both sides of a surface are seen
+        shade = AMBIENT + DIFFUSE * np.maximum(normal @ light, 0.0)
+        own, body = self._colours[triangle], self._bodies[triangle]
+        if self._skins:
+            cosine = np.einsum("pi,pi->p", ways[hit], normal) / np.linalg.norm(ways[hit], axis=1)
+            breadth = pixel * hits["tfar"][hit] / np.sqrt(np.maximum(np.abs(cosine), GRAZING))
+            for skin in self._skins:
+                (there,) = np.nonzero(body == skin.body)
+                if len(there):
+                    own[there] = self._texels(
+                        skin, triangle[there], u[there], v[there], breadth[there]
+                    )
+        lit = 255.0 * np.minimum(own * shade[:, None], 1.0)
+        colours[hit], bodies[hit], normals[hit] = lit, body, normal
+        return colours, bodies, normals
+
+    def _texels(
+        self, skin: _Skin, triangle: NDArray[np.int64], u: Array, v: Array, breadth: Array
+    ) -> Array:
+        """Return the colours (P, 3) of a texture where triangles are hit.
+
+        Parameters
+        ----------
+        u, v : (P, 1) parts of a triangle's edges
+        breadth : (P,) m that one pixel shows there
+        """
+        first, second, third = np.moveaxis(skin.uv[triangle - skin.first], 1, 0)
+        across, above = second - first, third - first
+        a, b, c = np.moveaxis(self._corners[triangle], 1, 0)
+        area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        shown = np.abs(across[:, 0] * above[:, 1] - across[:, 1] * above[:, 0])
+        # no more than the triangle has of it: what is beyond may belong to another part
+        spread = np.sqrt(shown) * np.minimum(breadth / np.sqrt(np.maximum(area, SMALLEST**2)), 1.0)
+        return skin.sampler.at(first + u * across + v * above, spread) / 255.0
+
+
+class _Rays:
+    """The rays of a camera.
+
+    Parameters
+    ----------
+    view, projection : (4, 4), as OpenGL's
+    """
+
+    def __init__(self, view: Array, projection: Array) -> None:
+        right, up, back = view[:3, :3]
+        self.eye = -view[:3, :3].T @ view[:3, 3]
+        self._right, self._up = right / projection[0, 0], up / projection[1, 1]
+        self._back = back
+
+    def through(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Return the eye, and the ways (P, 3) through places from -1 to 1 in the picture."""
+        across = np.multiply.outer(x, self._right).astype(np.float32)
+        above = np.multiply.outer(y, self._up).astype(np.float32) - self._back.astype(np.float32)
+        return self.eye, (across + above).reshape(-1, 3)
+
+
+def _grid(size: tuple[int, int], finer: int) -> tuple[Array, Array]:
+    """Return where pixels are: x (1, W) from left to right and y (H, 1) from top to bottom."""
+    wide, tall = size[0] * finer, size[1] * finer
+    x = (2.0 * np.arange(wide)[None, :] + 1.0) / wide - 1.0
+    return x, 1.0 - (2.0 * np.arange(tall)[:, None] + 1.0) / tall
+
+
+def _edges(bodies: Array, normals: Array) -> NDArray[np.bool_]:
+    """Return the pixels (H, W) at which, or beside which, bodies or normals change."""
+    found = np.zeros(bodies.shape, dtype=bool)
+    for axis in (0, 1):
+        here, there = ((slice(None),) * axis + (part,) for part in (slice(1, None), slice(-1)))
+        bent = np.einsum("hwi,hwi->hw", normals[here], normals[there]) < BENT
+        change = (bodies[here] != bodies[there]) | (bent & (bodies[here] != NOTHING))
+        found[here] |= change
+        found[there] |= change
+    wider = found.copy()
+    wider[1:] |= found[:-1]
+    wider[:-1] |= found[1:]
+    wider[:, 1:] |= found[:, :-1]
+    wider[:, :-1] |= found[:, 1:]
+    return wider
 
 
 Pixels = NDArray[np.uint8]

@@ -20,11 +20,11 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.camera import Camera, direction, framing
+from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.marks import CENTRE, CUT
 from mbd_bridge.view.picture import Painter, Pixels
 from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Source
-from mbd_bridge.view.take import Overlays, Take
 
 FILMS = (".gif", ".mp4")
 """Endings of films."""

@@ -20,7 +20,7 @@ from mbd_bridge.motion.external import ExternalForces
 from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.check_states import unit_quaternions
-from mbd_bridge.view.applied import AppliedWrench, applied_along, applied_in
+from mbd_bridge.view.load_scale import AppliedWrench, applied_along, applied_in
 
 SAME = 1e-9
 """Times that are this near (relative to the motion's length) are one."""

@@ -25,12 +25,21 @@ import numpy as np
 
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.view.camera import Camera, direction
-from mbd_bridge.view.layout import FIELD, HIDDEN, PANELS, camera_of, numbers, row_below, rows_above
+from mbd_bridge.view.camera import (
+    HIDDEN,
+    PANELS,
+    WINDOW_FIELD,
+    Camera,
+    camera_of,
+    direction,
+    numbers,
+    row_below,
+    rows_above,
+)
+from mbd_bridge.view.draw_loads import ACTUATION, Label, Moment, Overlays, Take
 from mbd_bridge.view.pieces import CanvasStage
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
-from mbd_bridge.view.take import ACTUATION, Label, Moment, Overlays, Take
 
 if TYPE_CHECKING:
     from mbd_bridge.engines.pybullet.window import Window
@@ -250,7 +259,7 @@ class _Screen:
         began = time.monotonic()
         if self._open:
             target, distance, yaw, pitch = self.window.looking()
-            self._camera = Camera(target + distance * direction(yaw, pitch), target, FIELD)
+            self._camera = Camera(target + distance * direction(yaw, pitch), target, WINDOW_FIELD)
         self.window.drawing(False)  # or a picture is taken while half of it has moved
         self._stage.show([*self._floor, *moment.machine, *moment.pins, *moment.over])
         place = self._camera, self.order.size, PANELS if self.panels else HIDDEN

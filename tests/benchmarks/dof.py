@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.crosscheck.states import random_states
-from mbd_bridge.engines.crosscheck.timing import in_turns
-from mbd_bridge.engines.pinocchio import rival, to_pinocchio
+from mbd_bridge.engines.crosscheck.bench import in_turns
+from mbd_bridge.engines.crosscheck.compare import random_states
+from mbd_bridge.engines.pinocchio import referee, to_pinocchio
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.solve.dynamics import traceable
 
@@ -65,11 +65,11 @@ def run() -> list[dict[str, Any]]:
             arrays = (q, v, a)[: len(wanted.inputs)]
             out = tuple(np.empty((STATES, *shape)) for shape in kernel.shapes)
             if what == "mass_matrix":
-                theirs = rival.crba_each(twin, list(peer[0].T))
+                theirs = referee.crba_each(twin, list(peer[0].T))
             elif what == "inverse_dynamics":
-                theirs = rival.rnea_in_parallel(twin, *peer, result)
+                theirs = referee.rnea_in_parallel(twin, *peer, result)
             else:
-                theirs = rival.aba_in_parallel(twin, *peer, result)
+                theirs = referee.aba_in_parallel(twin, *peer, result)
             best = in_turns([partial(kernel, *arrays, out=out), theirs])
             row = {
                 "dof": n,

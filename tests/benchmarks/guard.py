@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.crosscheck.timing import in_turns
+from mbd_bridge.engines.crosscheck.bench import in_turns
 from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.guards.step_length import StepCheck

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.crosscheck.timing import in_turns
+from mbd_bridge.engines.crosscheck.bench import in_turns
 from mbd_bridge.kernels.march import MOST_LANES
 from tests.benchmarks.engines import H, OurCall, Ours, error_in, peers, settings
 from tests.benchmarks.peer_mujoco import MuJoCo, Rollout

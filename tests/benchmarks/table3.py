@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.crosscheck.timing import in_turns
+from mbd_bridge.engines.crosscheck.bench import in_turns
 from mbd_bridge.equations.composite import Composite, composites, inertia_and_force
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin, carried_inertia, reaction

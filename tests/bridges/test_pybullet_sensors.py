@@ -10,10 +10,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdWarning, ModelError
-from mbd_bridge.engines.crosscheck.states import closed_states
+from mbd_bridge.engines.crosscheck.compare import closed_states
 from mbd_bridge.engines.pybullet import Stepper
-from mbd_bridge.engines.pybullet.loop_referee import PybulletLoopReferee
-from mbd_bridge.engines.pybullet.sensors import Sensors
+from mbd_bridge.engines.pybullet.referee import PybulletLoopReferee, Sensors
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.solve import ConstrainedDynamics
 from tests.bridges import worlds

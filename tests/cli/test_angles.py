@@ -10,7 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.files.tables import open_table, read_table
-from mbd_bridge.motion.completed_pieces import motion_pieces
+from mbd_bridge.motion.pieces import motion_pieces
 from mbd_bridge.motion.reading import Reading
 from tests.robots import OWN
 

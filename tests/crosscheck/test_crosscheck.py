@@ -176,7 +176,7 @@ def test_rounding_in_place_of_an_inertia_is_singular_and_not_compared():
 
 
 def test_random_states_go_all_the_way_round():
-    from mbd_bridge.engines.crosscheck.states import random_states
+    from mbd_bridge.engines.crosscheck.compare import random_states
 
     model = mbd.load(own_urdfs()["humanoid"], floating=True).model
     q, v, a = random_states(model, 50, np.random.default_rng(0))

@@ -6,7 +6,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
-from mbd_bridge.engines.crosscheck.states import random_states
+from mbd_bridge.engines.crosscheck.compare import random_states
 from mbd_bridge.engines.pinocchio import Twin
 from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.equations.articulated import articulated_accelerations

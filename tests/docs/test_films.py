@@ -7,11 +7,11 @@ import importlib.util
 import numpy as np
 from PIL import Image
 
+from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.marks import CUT, PIN
 from mbd_bridge.view.record import Shot, camera_of
 from mbd_bridge.view.scene import matrix
 from mbd_bridge.view.source import of_simulation
-from mbd_bridge.view.take import Take
 from tests.docs.pages import ROOT
 
 FILM = ROOT / "docs" / "four_bar.gif"

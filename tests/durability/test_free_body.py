@@ -11,7 +11,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.applications.free_body import free_body, joints_of
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.engines.crosscheck.states import random_states
+from mbd_bridge.engines.crosscheck.compare import random_states
 from mbd_bridge.loads.peaks import SAME
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.tolerances import KERNEL

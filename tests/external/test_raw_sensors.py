@@ -6,7 +6,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.engines.pinocchio.twin import to_pinocchio
 from tests.external.tables import COMPONENTS, arm, motion_of, wave, write
 
 ROUNDING = 1e-11

@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
-from mbd_bridge.motion.external.sensors import sensor_columns
+from mbd_bridge.motion.external.files import sensor_columns
 from tests.external.tables import COMPONENTS, arm, motion_of, press, wave, write
 
 

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.engines.pinocchio.twin import to_pinocchio
 from tests.robots import OWN, installed, robot
 
 ROBOTS = (

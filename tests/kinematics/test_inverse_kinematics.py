@@ -8,8 +8,8 @@ import pytest
 from scipy.interpolate import make_interp_spline
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.pinocchio.build import to_pinocchio
-from mbd_bridge.motion.limits import limits_of
+from mbd_bridge.engines.pinocchio.twin import to_pinocchio
+from mbd_bridge.motion.path import limits_of
 from tests.kinematics.closed_machines import excavator
 from tests.robots import installed, robot
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.engines.pinocchio.twin import to_pinocchio
 from mbd_bridge.files.tables import open_table
 from mbd_bridge.motion import motion_pieces
 from tests.delta import MOTORS, delta

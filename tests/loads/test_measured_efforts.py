@@ -9,7 +9,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.cli import main
-from mbd_bridge.engines.pinocchio.build import to_pinocchio
+from mbd_bridge.engines.pinocchio.twin import to_pinocchio
 from mbd_bridge.files.tables import open_table
 from mbd_bridge.motion.pieces import MotionPieces
 from tests.external.tables import arm, write

@@ -7,7 +7,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.files.tables import open_table
-from mbd_bridge.motion.completed_pieces import motion_pieces
+from mbd_bridge.motion.pieces import motion_pieces
 from mbd_bridge.motion.smoothing import BAND
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.view import arrows as look
+from mbd_bridge.view.draw_loads import EXTERNAL, Overlays, Take
 from mbd_bridge.view.record import Shot, camera_of
 from mbd_bridge.view.source import of_motion, of_simulation
-from mbd_bridge.view.take import EXTERNAL, Overlays, Take
 from mbd_bridge.view.web import describe
 from tests.robots import own_urdfs
 

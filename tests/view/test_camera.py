@@ -6,9 +6,8 @@ import pytest
 from mbd_bridge.files.mesh import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.camera import Camera, direction, framing
-from mbd_bridge.view.picture import LIGHT
+from mbd_bridge.view.picture import LIGHT, RayCanvas
 from mbd_bridge.view.pieces import CanvasStage, Piece
-from mbd_bridge.view.rays import RayCanvas
 
 SIZE = (320, 240)
 

@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from mbd_bridge.view.camera import Camera
-from mbd_bridge.view.layout import (
-    FIELD,
+from mbd_bridge.view.camera import (
     HIDDEN,
     LETTER,
     PANELS,
     ROW,
+    WINDOW_FIELD,
+    Camera,
     numbers,
     row_below,
     rows_above,
 )
-from mbd_bridge.view.take import Label
+from mbd_bridge.view.draw_loads import Label
 
 
 def test_numbers_and_rows_of_text_stay_in_the_window_and_apart():
     size, colour = (900, 640), (0.0, 0.0, 0.0, 1.0)
-    camera = Camera(np.array([0.3, -2.0, 0.5]), np.zeros(3), FIELD)
+    camera = Camera(np.array([0.3, -2.0, 0.5]), np.zeros(3), WINDOW_FIELD)
     places = np.array([[3.0, 0, 0], [-9, 1, 0], [0, 0, 5], [0, 0, -5], [0, 0, 0], [0.02, 0, 0]])
     labels = [Label(place, f"{k}23.4 N m", colour) for k, place in enumerate(places)]
     behind = Label(np.array([0.0, -9.0, 0.0]), "behind", colour)

@@ -133,12 +133,11 @@ def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated():
 
 def test_joints_are_seen_where_they_are(bar):
     """The pixels of each pin, and our projection of where the joint is (`placement`)."""
-    from mbd_bridge.view.picture import LIGHT
+    from mbd_bridge.view.draw_loads import Take
+    from mbd_bridge.view.picture import LIGHT, RayCanvas
     from mbd_bridge.view.pieces import CanvasStage
-    from mbd_bridge.view.rays import RayCanvas
     from mbd_bridge.view.record import Shot, camera_of
     from mbd_bridge.view.source import Rest
-    from mbd_bridge.view.take import Take
 
     size = (480, 360)
     q = bar.assemble(near={"crank": 0.7}, fixed="crank").q

@@ -6,10 +6,10 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdWarning
 from mbd_bridge.model.spatial import Frame
+from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.marks import CUT, Marks, centre_of_mass
 from mbd_bridge.view.scene import matrix, scene, tell_missing
 from mbd_bridge.view.source import Rest
-from mbd_bridge.view.take import Take
 from tests.machines import rssr
 from tests.robots import installed, own_urdfs, robot
 from tests.trees import random_state, random_tree

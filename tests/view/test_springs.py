@@ -4,9 +4,9 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
+from mbd_bridge.view.arrows import OTHER, SPRING, connectors, ends_of, springs
+from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.source import Rest, of_simulation
-from mbd_bridge.view.springs import OTHER, SPRING, connectors, ends_of, springs
-from mbd_bridge.view.take import Take
 from tests.forces.elements import ENDS, Q, machine
 
 ELEMENTS = [

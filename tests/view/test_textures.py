@@ -15,7 +15,7 @@ from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.files.mesh import Texture, read_mesh
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import sliced
-from mbd_bridge.view.rays import Sampler
+from mbd_bridge.view.picture import Sampler
 from mbd_bridge.view.scene import PLAIN, scene, wrapped
 from mbd_bridge.view.web.description import clustered, embedded
 from tests.bounds import bounded

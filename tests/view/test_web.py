@@ -12,9 +12,9 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.files.mesh import Surface
 from mbd_bridge.view import solids
-from mbd_bridge.view.joints import shown_loads
+from mbd_bridge.view.draw_loads import Take
+from mbd_bridge.view.load_scale import shown_loads
 from mbd_bridge.view.source import of_simulation
-from mbd_bridge.view.take import Take
 from mbd_bridge.view.web import describe, viewer_page
 from mbd_bridge.view.web.description import MOST, clustered, instants, simplified, within
 from tests.robots import own_urdfs

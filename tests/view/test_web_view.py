@@ -15,9 +15,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
+from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.marks import centre_of_mass
 from mbd_bridge.view.source import Rest
-from mbd_bridge.view.take import Take
 from mbd_bridge.view.web.web_view import LONGEST_REQUEST, MOST_CONNECTIONS, ViewServer
 from tests.flexible.beams import rod as hinged_rod
 from tests.robots import own_urdfs
@@ -255,7 +255,7 @@ def test_a_page_is_refused_where_it_cannot_be(view, bar, tmp_path):
 def test_the_window_gives_way_to_the_browser_where_pybullet_is_not(bar, monkeypatch):
     opened = []
     monkeypatch.setattr("mbd_bridge.api.pictures.find_spec", lambda name: None)
-    monkeypatch.setattr("mbd_bridge.view.web.browser.open_page", opened.append)
+    monkeypatch.setattr("mbd_bridge.view.web.web_view.open_page", opened.append)
     mbd.show(bar)
     (page,) = opened
     assert page.look.playing and "iframe" in page._repr_html_()
@@ -263,7 +263,7 @@ def test_the_window_gives_way_to_the_browser_where_pybullet_is_not(bar, monkeypa
 
 def test_the_command_says_where_the_page_is(run, tmp_path, monkeypatch):
     monkeypatch.setattr(ViewServer, "wait", lambda self: None)
-    monkeypatch.setattr("mbd_bridge.view.web.browser.open_browser", lambda url: False)
+    monkeypatch.setattr("mbd_bridge.view.web.web_view.open_browser", lambda url: False)
     path = own_urdfs()["pendulum"]
     code, out, err = run("view", path, "--web", "--loads", "all")
     assert (code, out) == (0, "")

@@ -18,10 +18,10 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, NoDisplayError
 from mbd_bridge.engines.pybullet.window import Canvas, Window, WindowClosed
 from mbd_bridge.view import window as held
-from mbd_bridge.view.layout import camera_of
+from mbd_bridge.view.camera import camera_of
+from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.marks import CUT
 from mbd_bridge.view.source import Rest, of_simulation
-from mbd_bridge.view.take import Overlays, Take
 from tests.robots import own_urdfs
 from tests.view.xvfb import Xvfb
 

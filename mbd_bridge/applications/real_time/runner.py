@@ -440,7 +440,7 @@ class RealTime:
                 return
 
     def _window(self) -> Any:
-        from mbd_bridge.view.live import LiveWindow
+        from mbd_bridge.view.show import LiveWindow
 
         return LiveWindow(self.system.model, finite_numbers("q", self._stepping.q))
 

@@ -6,7 +6,7 @@ The loads of a mechanism with its loops closed, beside pybullet's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +18,10 @@ from mbd_bridge.base.errors import (
     SolveError,
     StateError,
     count,
+    some,
     whole_number,
 )
-from mbd_bridge.engines.crosscheck.report import Report, Row
-from mbd_bridge.engines.crosscheck.states import closed_states, random_states
+from mbd_bridge.base.table import Cell, Series, Table, Tabular
 from mbd_bridge.forces.base import bound
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.urdf import file_elements
@@ -29,7 +29,172 @@ from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import ConstrainedDynamics, ForwardDynamics, prepare
+from mbd_bridge.solve.assembly import assemble_batch
 from mbd_bridge.solve.factor import pivots
+from mbd_bridge.solve.prepared import Prepared
+from mbd_bridge.solve.tolerances import SINGULAR
+
+# The outcome of a cross-check: a table of relative errors and a verdict.
+
+OUTCOMES = {
+    None: Cell("not compared", "doubt"),
+    True: Cell("agrees", "good"),
+    False: Cell("DISAGREES", "bad"),
+}
+"""How comparisons are shown, by whether they passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One quantity against one referee.
+
+    Attributes
+    ----------
+    quantity : what was compared
+    referee : who said otherwise, or the same
+    error : largest difference over all states, relative to the largest entry of each state
+    tolerance : what is allowed
+    worst : the joint, coordinate or link with the largest difference
+    passed : whether the error is within the tolerance
+    note : why something was not compared, or what to know
+    compared : False: there is nothing to compare here; error and verdict mean nothing
+    """
+
+    quantity: str
+    referee: str
+    error: float
+    tolerance: float
+    worst: str = ""
+    passed: bool = True
+    note: str = ""
+    compared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Tabular):
+    """All rows, the referees that were asked, and those that could not be, with the reason.
+
+    Attributes
+    ----------
+    open_loops : loops that nobody compared: the rows are about the open tree only
+    """
+
+    mechanism: str
+    states: int
+    rows: tuple[Row, ...]
+    providers: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    open_loops: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether something was compared and every comparison passed."""
+        compared = [row for row in self.rows if row.compared]
+        return bool(compared) and all(row.passed for row in compared)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words: agreement or not, and how much of it was not looked at."""
+        left_out = sum(not row.compared for row in self.rows)
+        noun = "quantity" if left_out == 1 else "quantities"
+        if left_out == len(self.rows):
+            return "nothing compared"
+        words = "agreement" if self.passed else "DISAGREEMENT"
+        words += " of the open tree" if self.open_loops else ""
+        words += f", {left_out} {noun} not compared" if left_out else ""
+        return words + (f", loops not compared: {some(self.open_loops, 8)}" * bool(self.open_loops))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return errors, tolerances and outcomes, a table for each referee."""
+        whole, each = self._table(), [row.referee for row in self.rows]
+        return tuple(
+            replace(
+                whole.rows([name == referee for name in each]),
+                title=f"against {referee}",
+                caption=f"Against {referee}. {whole.caption}",
+            )
+            for referee in dict.fromkeys(each)
+        )
+
+    def _table(self) -> Table:
+        """Return all comparisons below each other."""
+        each = self.rows
+        outcomes = [OUTCOMES[row.passed if row.compared else None] for row in each]
+        errors = [row.error if row.compared else None for row in each]
+        allowed = [row.tolerance if row.compared else None for row in each]
+        texts, marks = [one.text for one in outcomes], [one.mark for one in outcomes]
+        columns = [
+            Series("against", "", [row.referee for row in each], listed=False),
+            Series("error", "", errors, shown="{:.1e}".format),
+            Series("allowed", "", allowed, shown="{:.0e}".format),
+            Series("outcome", "", texts, marks=marks),
+            Series("worst at", "", [row.worst for row in each]),
+            Series("note", "", [row.note for row in each]),
+        ]
+        caption = (
+            f"{self.states} random states; the largest difference relative to the largest entry of "
+            f"its state."
+        )
+        labels = Series("quantity", "", [row.quantity for row in each])
+        title = f"{self.mechanism}: {self.verdict} at {self.states} random states"
+        return Table(title, labels, columns, caption=caption)
+
+    def __str__(self) -> str:
+        lines = [f"{self.mechanism}: {self.states} random states"]
+        for table in self.tables():
+            lines += [table.title, str(table), ""]
+        return "\n".join([*lines, *(f"not asked: {x}" for x in self.absent), self.verdict])
+
+
+# Random states at which models are compared.
+
+TRIALS = 3
+"""Guesses per state: some cannot be fulfilled, some end near a singular position."""
+
+REGULAR = 0.05
+"""Least singular value of the constraints at a position that is called regular, relative to the
+largest: pybullet's solver relaxes row by row, and does not arrive nearer to a singular one."""
+
+
+def random_states(model: Model, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Return q (count, nq), v and a (count, nv).
+
+    Angles and turns go all the way round, slides half a metre; rates are of order one.
+    """
+    steps = rng.uniform(-np.pi, np.pi, (count, model.nv))
+    for body in model.bodies:
+        if body.type.name == "prismatic" and not body.coupled:
+            steps[:, body.v] = rng.uniform(-0.5, 0.5, (count, 1))
+    neutral = model.neutral()
+    q = np.array([model.integrate(neutral, step) for step in steps]).reshape(count, model.nq)
+    return q, rng.normal(size=(count, model.nv)), rng.normal(size=(count, model.nv))
+
+
+def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return q (K, nq) and v (K, nv) that satisfy the loops, K at most `count`.
+
+    They are the nearest to random ones, singular positions and their neighbourhood left out.
+    """
+    constraints = prepare(model, "constraints")
+    scale = model.velocity_scale
+    guesses, rates, _ = random_states(model, TRIALS * count, rng)
+    reached = assemble_batch(Prepared(model), guesses, check=False)
+    found: list[tuple[int, Array, Array]] = []
+    for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
+        J = model.scaled_jacobian(constraints(q, v)[1])
+        sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
+        rank = int(np.sum(sizes > SINGULAR * sizes[0]))
+        if sizes[rank - 1] < REGULAR * sizes[0]:
+            continue
+        rows = basis[:rank]
+        found.append((rank, q, v - scale * (rows.T @ (rows @ (v / scale)))))
+    highest = max((rank for rank, *_ in found), default=0)
+    kept = [(q, v) for rank, q, v in found if rank == highest][:count]
+    return (
+        np.array([q for q, _ in kept]).reshape(-1, model.nq),
+        np.array([v for _, v in kept]).reshape(-1, model.nv),
+    )
+
 
 TOLERANCE = 1e-6
 """Of loads relative to the largest: pybullet turns inertias to principal axes, its loops close to
@@ -50,7 +215,7 @@ def closed_loop_rows(model: Model, states: int, seed: int) -> tuple[list[Row], s
     ModelError
         pybullet cannot be asked about this mechanism.
     """
-    from mbd_bridge.engines.pybullet.loop_referee import PybulletLoopReferee
+    from mbd_bridge.engines.pybullet.referee import PybulletLoopReferee
 
     referee = PybulletLoopReferee(model)
     model = replace(model, description=replace(model.description, planar=False))
@@ -215,7 +380,7 @@ def _ask_pybullet(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
 
 
 def _ask_mujoco(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
-    from mbd_bridge.engines.mujoco.referee import MujocoReferee
+    from mbd_bridge.engines.mujoco.twin import MujocoReferee
 
     own = MujocoReferee(model)
     names.append(own.name)

@@ -14,9 +14,7 @@ from mbd_bridge.base.extras import needed
 # ruff: noqa: E402
 pinocchio = needed("pinocchio", "this needs pinocchio", "pin")
 
-from mbd_bridge.engines.pinocchio.adopt import from_pinocchio
-from mbd_bridge.engines.pinocchio.build import to_pinocchio
-from mbd_bridge.engines.pinocchio.constraints import ConstrainedMotion
+from mbd_bridge.engines.pinocchio.adopt import ConstrainedMotion, from_pinocchio
 from mbd_bridge.engines.pinocchio.drop_in import (
     PreparedModel,
     aba,
@@ -46,7 +44,7 @@ from mbd_bridge.engines.pinocchio.drop_in_kinematics import (
     getFrameJacobian,
     jacobianCenterOfMass,
 )
-from mbd_bridge.engines.pinocchio.twin import Twin
+from mbd_bridge.engines.pinocchio.twin import Twin, to_pinocchio
 
 __all__ = [
     "ConstrainedMotion",

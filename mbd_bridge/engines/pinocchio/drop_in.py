@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.engines.pinocchio.adopt import adopt
-from mbd_bridge.engines.pinocchio.constraints import SIZES, ConstrainedMotion, multipliers
+from mbd_bridge.engines.pinocchio.adopt import SIZES, ConstrainedMotion, adopt, multipliers
 from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.kernels import Kernel

@@ -2,23 +2,145 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from lxml import etree
 
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.engines.pybullet.client import Client
-from mbd_bridge.engines.pybullet.loaded_body import LoadedBody
-from mbd_bridge.engines.pybullet.sensors import Sensors
+from mbd_bridge.engines.pybullet.loaded_body import BASE, LoadedBody
 from mbd_bridge.engines.quiet import quiet
+from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.cartesian import placement
+from mbd_bridge.equations.external import External, shift_to_link
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.files import Loop
 from mbd_bridge.files.elements import unphysical
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, Frame
+
+# pybullet's own force sensors, as loads of joints by our conventions.
+#
+# ``enableJointForceTorqueSensor`` makes ``getJointState(...)[2]`` report what the parent exerts on
+# the child, at the child's centre of mass and along its principal axes, at the state in which the
+# step began. For a body that moves it is not the whole truth: pybullet goes through its equations
+# a
+# second time for the forces of contacts and constraints, and there it counts once more the
+# gyroscopic moments ω × J ω and the Coriolis accelerations of the joints, with the velocities
+# v + h q̈ that gravity and actuators alone would give in the step. This *echo* is the load of a
+# motion
+#
+#     M q̈' = -h(q, v) + Σ J_iᵀ m_i ω_i × v_i,    without gravity, actuators and <mimic>,
+#
+# with v_i of the centres of mass of all links but a free root link. It is computed here, by the
+# readable equations, and taken off.
+
+
+class Sensors:
+    """Force sensors in all joints of a loaded body.
+
+    Attributes
+    ----------
+    joints : their names, in pybullet's order
+    """
+
+    def __init__(self, body: LoadedBody) -> None:
+        body.need_states()
+        if len(body.links) != len(body.model.links):
+            raise ModelError(
+                "pybullet has merged links over fixed joints, whose sensors are gone: load without "
+                "URDF_MERGE_FIXED_LINKS"
+            )
+        self.body = body
+        client, number = body.client, body.number
+        self._numbers = [k for k in body.links if k != BASE]
+        rows = [client.getJointInfo(number, k) for k in self._numbers]
+        self.joints = tuple(row[1].decode() for row in rows)
+        self._centres = [body.centre(k) for k in self._numbers]
+        for k in self._numbers:
+            client.enableJointForceTorqueSensor(number, k)
+        self._echo = Echo(body, self.joints)
+
+    def read(self, q: Array, v: Array, actuation: Mapping[str, Array], h: float) -> Array:
+        """Return the loads (J, 6) of the last step: parent on child, at the joint, child's axes.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,) with which the step began
+        actuation : by joint name, what it was given, N m or N; ``root_joint`` of a free base
+        h : s, the step
+        """
+        body = self.body
+        out = np.zeros((len(self.joints), 6))
+        for row, k, centre in zip(out, self._numbers, self._centres, strict=True):
+            found = np.array(body.client.getJointState(body.number, k)[2])
+            row[:3] = centre.rotation @ found[:3]
+            row[3:] = centre.rotation @ found[3:] + np.cross(centre.translation, row[:3])
+        return out - self._echo(q, v, actuation, h)
+
+
+class Echo:
+    """What pybullet's sensors count twice (see the module's text)."""
+
+    def __init__(self, body: LoadedBody, joints: tuple[str, ...]) -> None:
+        self.body, self.model = body, body.tree
+        self.weightless = replace(self.model, gravity=np.zeros(3))
+        self._links = tuple(k for k, link in enumerate(self.model.links) if k and link.inertia.mass)
+        self._joints = self.model.joint_numbers(joints)
+
+    def __call__(self, q: Array, v: Array, actuation: Mapping[str, Array], h: float) -> Array:
+        """Return the loads (J, 6) that are counted twice."""
+        model, still = self.model, np.zeros(self.model.nv)
+        if not model.nv:
+            return np.zeros((len(self._joints), 6))
+        q, v, tau = self._uncoupled(q, v, actuation)
+        M = mass_matrix_by_bodies(model, q)
+        a = np.linalg.solve(M, tau - recursive_loads(model, q, v, still).forces)
+        if model.floating:  # pybullet steps the velocity of the centre of mass, along fixed axes
+            omega, centre = v[3:6], model.links[0].inertia.centre
+            a[:3] += np.cross(omega, v[:3]) + np.cross(omega, np.cross(omega, centre))
+        v = v + h * a
+        pushes = self._pushes(q, v)
+        bias = recursive_loads(self.weightless, q, v, still, external=pushes).forces
+        a = np.linalg.solve(M, -bias)
+        found = recursive_loads(self.weightless, q, v, a, self._joints, pushes).wrench
+        children = [model.joints[j].child for j in self._joints]
+        return np.array([shift_to_link(model, k, w) for k, w in zip(children, found, strict=True)])
+
+    def _uncoupled(
+        self, q: Array, v: Array, actuation: Mapping[str, Array]
+    ) -> tuple[Array, Array, Array]:
+        """Return coordinates, velocities and forces of the tree in which nothing mimics."""
+        tau = np.zeros(self.model.nv)
+        for body in self.model.bodies:
+            name = self.model.joints[body.joint].name
+            if body.type.nv and name in actuation:
+                tau[body.v] = actuation[name]
+        return *self.body.opened(q, v), tau
+
+    def _pushes(self, q: Array, v: Array) -> External:
+        """Return m ω × v (6,) by link, at their origins, in their axes."""
+        state, out = state_vectors(self.model, q, v, "world"), {}
+        for k in self._links:
+            link = self.model.links[k]
+            at, own = state.bodies[link.body], link.inertia
+            omega = at.Y[3:]
+            velocity = at.Y[:3] + np.cross(omega, at.position + at.rotation @ own.centre)
+            turn = at.rotation @ link.frame.rotation
+            force = turn.T @ (own.mass * np.cross(omega, velocity))
+            arm = link.frame.rotation.T @ (own.centre - link.frame.translation)
+            out[k] = np.concatenate([force, np.cross(arm, force)])
+        return out
+
 
 STEP = 1e-4
 """Of the step after which the sensors are read, s; they tell of its beginning."""
@@ -164,3 +286,142 @@ def version() -> str:
     from importlib.metadata import version
 
     return version("pybullet")
+
+
+# pybullet as a referee for closed loops: the tree from the file, loops by ``createConstraint``.
+#
+# Loops are closed by point-to-points: one for a ball, two along the axis for a pin. pybullet
+# solves
+# for the velocities at the end of a step, J(q_n) v_{n+1} = 0, so a single step from rest or motion
+# knows nothing of J̇ v; the second step does, since the first has left J(q_n) v_{n+1} = 0. With
+# its
+# pull on open constraints switched off, what the second step says of forces is that of rigid
+# mechanics at the state where it began, up to the length of the step.
+
+LOOP_STEP = 1e-6
+"""Length of a step, s: the forces are right to about that, relative to 1 s."""
+
+ITERATIONS = 2000
+"""Of pybullet's solver, which relaxes one row at a time."""
+
+STRONG = 1e9
+"""Largest force of a constraint, N: none breaks."""
+
+
+class LoopForces(NamedTuple):
+    """What pybullet says of one state.
+
+    Attributes
+    ----------
+    q, v : the state that it belongs to, as pybullet has it
+    joints : (J, 6) loads of the tree's joints: parent on child, at the joint, in child axes
+    cuts : (C, 6) loads of the loop joints: predecessor on successor, at the joint's frame on the
+        successor, in its axes
+    """
+
+    q: Array
+    v: Array
+    joints: Array
+    cuts: Array
+
+
+class PybulletLoopReferee:
+    """pybullet's answers for one mechanism with loops, a fixed base and one-axis joints.
+
+    Attributes
+    ----------
+    name : engine and version
+    joints : of the tree, in the order of the loads
+    cuts : names of the loop joints
+    """
+
+    def __init__(self, model: Model, step: float = LOOP_STEP) -> None:
+        refuse(model)
+        if any(body.coupled for body in model.bodies):
+            raise ModelError("pybullet is not asked about loops of mechanisms with <mimic>")
+        for cut in model.cuts:
+            if cut.type not in ("spherical", "revolute"):
+                raise ModelError(
+                    f"pybullet is not asked about {cut.type} loop joints, such as {cut.name!r}"
+                )
+        self.model, self.step, self.client = model, step, Client.direct()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.close)
+            self._set_up()
+            stack.pop_all()  # closed only where setting up fails
+        self.name = f"pybullet {version()}, loops by createConstraint"
+        self.cuts = tuple(cut.name for cut in model.cuts)
+
+    def _set_up(self) -> None:
+        client, model = self.client, self.model
+        client.setTimeStep(self.step)
+        client.setPhysicsEngineParameter(
+            erp=0, numSolverIterations=ITERATIONS, solverResidualThreshold=0
+        )
+        with quiet():
+            self.body = load_as_described(model, client)
+        self.sensors = Sensors(self.body)
+        self.joints = self.sensors.joints
+        self._numbers = {ours: theirs for theirs, ours in self.body.links.items()}
+        self._pins = [self._pin(loop) for loop in model.loops]
+
+    def _pin(self, loop: Loop) -> list[tuple[int, Array]]:
+        """Close a loop; return its constraints and where they act in the successor's frame."""
+        client, number = self.client, self.body.number
+        links, frames = [], []
+        for end in (loop.predecessor, loop.successor):
+            links.append(self._numbers[self.model.link_number(end.link)])
+            frames.append(self.body.centre(links[-1]).inverse() @ end.frame)
+        offsets = [np.zeros(3)]
+        if loop.type == "revolute":
+            arm = 0.5 * self.model.size * np.array(loop.axis)
+            offsets = [arm, -arm]
+        found = []
+        for offset in offsets:
+            pivots = [(frame.rotation @ offset + frame.translation).tolist() for frame in frames]
+            pin = client.createConstraint(
+                number, links[0], number, links[1],
+                client.engine.JOINT_POINT2POINT, [0, 0, 0], *pivots,
+            )  # fmt: skip
+            client.changeConstraint(pin, maxForce=STRONG, erp=0)
+            found.append((pin, offset))
+        return found
+
+    def loads(self, q: Array, v: Array, tau: Array) -> LoopForces:
+        """Return the loads near a state that satisfies the loops, under given forces.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,)
+        tau : (nv,) generalised forces
+        """
+        with quiet():
+            self.body.write(q, v)
+            actuation = {joint.name: tau[joint.body.v] for joint in self.body.joints}
+            self._step(actuation)
+            q, v = self.body.read()
+            self._step(actuation)
+            joints = self.sensors.read(q, v, actuation, self.step)
+        cuts = [
+            self._at_frame(loop, pins, q)
+            for loop, pins in zip(self.model.loops, self._pins, strict=True)
+        ]
+        return LoopForces(q, v, joints, np.array(cuts))
+
+    def _step(self, actuation: dict[str, Array]) -> None:
+        self.body.push(actuation, np.zeros(0), Frame.identity())
+        self.client.stepSimulation()
+
+    def _at_frame(self, loop: Loop, pins: list[tuple[int, Array]], q: Array) -> Array:
+        """Return the load (6,) of a loop at its origin on the successor, in that link's axes."""
+        link = self.model.link_number(loop.successor.link)
+        turn = placement(self.model, q, link)[:3, :3]
+        out = np.zeros(6)
+        for pin, offset in pins:
+            force = turn.T @ self.client.getConstraintState(pin)  # on the child, world axes
+            out += np.concatenate([force, np.cross(offset, force)])
+        return out
+
+    def close(self) -> None:
+        """Disconnect from the physics server."""
+        self.client.disconnect()

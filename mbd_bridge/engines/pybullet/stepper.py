@@ -23,6 +23,7 @@ own by what its integrator of first order leaves, O(h) altogether (docs/drop_in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from os import PathLike, fsdecode, fspath
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -33,14 +34,13 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import ModelError, SolveError, StateError, some, warn, whole_number
 from mbd_bridge.engines.pybullet.client import Client
-from mbd_bridge.engines.pybullet.contacts import Touch, inside, touches
 from mbd_bridge.engines.pybullet.loaded_body import SAME_STATE, LoadedBody
-from mbd_bridge.engines.pybullet.solver_forces import Begun, TreeForces
-from mbd_bridge.engines.pybullet.step_loads import StepLoads
+from mbd_bridge.engines.pybullet.solver_forces import Begun, Touch, TreeForces, inside, touches
 from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.files import flex_sidecar, forces_sidecar, read
 from mbd_bridge.files.loops_sidecar import sidecar_path
-from mbd_bridge.loads import JointLoads, LoadRequest
+from mbd_bridge.kernels import Single
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import Point
 from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import RANK_TOLERANCE, Model, build_model
@@ -54,8 +54,72 @@ from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.dynamics import prepare, prepare_placements
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
+
+# Loads of joints at one state under wrenches on links that somebody else found.
+
+Wrenches = Mapping[int, Array]
+"""Link index -> (6,) force and moment about the world's origin, in the world's axes."""
+
+
+class StepLoads:
+    """Loads of one mechanism under wrenches on any of its links.
+
+    Which links will be touched is not known before, so machine code takes wrenches on all of them
+    (it is hardly longer). Each choice of joints is prepared when it is first asked for.
+    """
+
+    def __init__(self, model: Model, core: CoupledStep) -> None:
+        self.model, self._core = model, core
+        self._links = tuple(link.name for link in model.links)
+        self._solvers: dict[LoadRequest, LoadSolver] = {}
+        self._placements: Single = prepare_placements(model).single()
+
+    def placement(self, q: Array, link: int) -> Frame:
+        """Return the frame of a link in the mechanism's world."""
+        (found,) = self._placements.run(q)
+        here = self.model.links[link]
+        body = found[here.body]
+        return Frame(body[:3, :3], body[:3, 3]) @ here.frame
+
+    def on_bodies(self, wrenches: Wrenches) -> Array:
+        """Return the sums (bodies, 6) of wrenches on links, about the world's origin."""
+        out = np.zeros((len(self.model.bodies), 6))
+        for link, wrench in wrenches.items():
+            out[self.model.links[link].body] += wrench
+        return out
+
+    def __call__(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        wrenches: Wrenches,
+        request: LoadRequest,
+    ) -> JointLoads:
+        """Return the loads asked for at the accelerations that forces and wrenches give."""
+        model = self.model
+        answer = self._core.answer(q, v, tau, self.on_bodies(wrenches))
+        form = replace(request, links=self._links).form
+        if form not in self._solvers:
+            self._solvers[form] = LoadSolver(model, form)
+        solver = self._solvers[form]
+        if form.convention != request.convention:
+            solver = solver.at(request.convention.at)
+        lam = answer.lam[0] if model.has_loops else None
+        return solver(q, v, answer.a[0], self._in_links(q, wrenches), lam=lam)
+
+    def _in_links(self, q: Array, wrenches: Wrenches) -> Array:
+        """Return the wrenches (L, 6) at their links' origins, in their axes."""
+        out = np.zeros((len(self._links), 6))
+        for link, wrench in wrenches.items():
+            frame = self.placement(q, link)
+            moment = wrench[3:] - np.cross(frame.translation, wrench[:3])
+            out[link, :3] = frame.rotation.T @ wrench[:3]
+            out[link, 3:] = frame.rotation.T @ moment
+        return out
+
 
 SAME = 1e-6
 """How far pybullet's gravity may be from the mechanism's, m/s²."""

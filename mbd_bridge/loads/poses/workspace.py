@@ -16,7 +16,7 @@ from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.model import Body, Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import velocity_units
-from mbd_bridge.motion.limits import limits_of
+from mbd_bridge.motion.path import limits_of
 from mbd_bridge.solve.assembly import InitialGuess, assemble_batch, held_ones, initial_position
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice

@@ -23,8 +23,7 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.external.abscissa import Abscissa
-from mbd_bridge.motion.external.force import ExternalForce, Sizes, sizes_of
+from mbd_bridge.motion.external.force import Abscissa, ExternalForce, Sizes, sizes_of
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.wrenches import Axes, check_axes
 

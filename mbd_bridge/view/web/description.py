@@ -25,17 +25,16 @@ from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model.model import ModelLink
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import arrows
+from mbd_bridge.view.arrows import THICKNESS, connectors, ends_of
 from mbd_bridge.view.bending import BentLink
 from mbd_bridge.view.camera import direction
+from mbd_bridge.view.draw_loads import LONGEST, Overlays, Take
 from mbd_bridge.view.exaggerate import check_factor, exaggerated, visible_factor
-from mbd_bridge.view.joints import ShownLoad, shown_loads
+from mbd_bridge.view.load_scale import Scale, ShownLoad, shown_loads
 from mbd_bridge.view.marks import AXES, CENTRE, centre_of_mass
 from mbd_bridge.view.record import favourable
-from mbd_bridge.view.scale import Scale
 from mbd_bridge.view.scene import Part, matrix, tell_missing
 from mbd_bridge.view.source import Source
-from mbd_bridge.view.springs import THICKNESS, connectors, ends_of
-from mbd_bridge.view.take import LONGEST, Overlays, Take
 
 EDGE, SMALLEST = 1024, 16
 """Width and height of an image in a page, pixels: at most, and what many of them are left with."""

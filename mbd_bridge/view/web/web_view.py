@@ -17,25 +17,75 @@ import socket
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from importlib.resources import files
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mbd_bridge.base.errors import FileError, MbdError, StateError, whole_number
+from mbd_bridge.base.errors import FileError, MbdError, StateError, warn, whole_number
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.whole_file import check_place, whole_path
 from mbd_bridge.model.units import model_units
+from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
-from mbd_bridge.view.take import Overlays, Take
 from mbd_bridge.view.web.description import Description, describe, state_of
-from mbd_bridge.view.web.page import viewer_page
+
+# The page that shows a described scene: styles, data and script in one piece of HTML.
+#
+# Nothing is fetched: the script is ours and draws with WebGL. Texts from files are shown as texts.
+
+
+def viewer_part(scene: Description) -> str:
+    """Return a scene as part of a page: it takes the width that it is given."""
+    return (
+        f"<style>\n{_file('viewer.css')}</style>\n"
+        f'<div class="mbd-view" role="group" aria-label="{escape(scene["title"])}, in 3-D">\n'
+        f'<script type="application/json">{_json(scene)}</script>\n'
+        f"<script>\n{_script(scene)}</script>\n</div>"
+    )
+
+
+def viewer_page(scene: Description) -> str:
+    """Return a page of its own."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<link rel="icon" href="data:,">\n'
+        f"<title>{escape(scene['title'])}</title>\n"
+        "<style>html, body { margin: 0; height: 100%; color-scheme: light dark; }\n"
+        "body > .mbd-view { height: 100vh; height: 100dvh; margin: 0; padding: 0 .5em; }\n"
+        "body > .mbd-view .stage { flex: 1; min-height: 40vh; aspect-ratio: auto; "
+        "max-height: none; }</style>\n"
+        f"</head>\n<body>\n{viewer_part(scene)}\n</body>\n</html>\n"
+    )
+
+
+def _script(scene: Description) -> str:
+    """Return the script: its files share one scope; what asks a server is in served pages only."""
+    names = ["viewer.js", "marks.js", "controls.js"]
+    names += ["live.js"] if scene.get("served") else []
+    text = "".join(_file(name) for name in names)
+    return f'(function () {{\n"use strict";\n{text}}})();\n'
+
+
+def _json(scene: Description) -> str:
+    """Return JSON that ends no script, whatever names are in it."""
+    text = json.dumps(scene, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _file(name: str) -> str:
+    return files("mbd_bridge.view.web").joinpath(name).read_text(encoding="utf-8")
+
 
 HOST = "127.0.0.1"
 
@@ -434,3 +484,34 @@ def check_page(path: str | os.PathLike[str]) -> None:
 def is_page(path: str | os.PathLike[str] | None) -> bool:
     """Return whether a name is one of a page for the browser."""
     return path is not None and str(os.fspath(path)).lower().endswith(ENDINGS)
+
+
+# A page opened in a browser on this computer, or in the cell of a notebook.
+
+
+def open_page(view: WebView) -> None:
+    """Show a page until it is closed, or until Ctrl-C; in a notebook put it into the cell."""
+    if in_notebook():
+        import_module("IPython.display").display(view)
+        return
+    with view.serve() as server, contextlib.suppress(KeyboardInterrupt):
+        if not open_browser(server.url):
+            warn(f"no browser was found here; open {server.url} in one on this computer")
+        server.wait()
+
+
+def open_browser(url: str) -> bool:
+    """Open an address in a browser with a window; return whether there is one."""
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform.startswith("linux") and not shown:
+        return False
+    return webbrowser.open(url)
+
+
+def in_notebook() -> bool:
+    """Return whether the cell of a notebook runs this."""
+    shell = sys.modules.get("IPython")
+    if shell is None:
+        return False
+    running = shell.get_ipython()
+    return running is not None and getattr(running, "kernel", None) is not None

@@ -21,16 +21,14 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.view import arrows as look
-from mbd_bridge.view.arrows import Arrows, Heads
+from mbd_bridge.view.arrows import Arrows, Heads, connectors, ends_of, springs
 from mbd_bridge.view.bending import SLICES
 from mbd_bridge.view.exaggerate import exaggerated
-from mbd_bridge.view.joints import ShownLoad, shown_loads
+from mbd_bridge.view.load_scale import Scale, ShownLoad, in_words, round_number, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scale import Scale, in_words, round_number
 from mbd_bridge.view.scene import Scene, scene
 from mbd_bridge.view.source import Source
-from mbd_bridge.view.springs import connectors, ends_of, springs
 
 LIGHT: Colour = (0.93, 0.94, 0.95, 1.0)
 DARK: Colour = (0.86, 0.87, 0.89, 1.0)
