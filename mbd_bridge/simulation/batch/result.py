@@ -33,7 +33,7 @@ from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.motion.state_arrays import state_arrays
 from mbd_bridge.motion.table import motion_series
-from mbd_bridge.simulation.guards.energy import energy_kernel
+from mbd_bridge.simulation.guards.energy import kept_energy
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Answer, near_singular
 from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads, some_of
@@ -278,7 +278,7 @@ class SimulationBatch(Recorded, Tabular):
     @cached_property
     def energy(self) -> Array:
         """Kinetic and potential energy (N, K) J; zero potential at the world's origin."""
-        found, _ = self._all(energy_kernel(self.model, self.parameters), self.q, self.v)
+        found, _ = self._all(kept_energy(self.system), self.q, self.v)
         return np.asarray(found[:, :, 0])
 
     @cached_property

@@ -29,7 +29,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes, LonePassage
 from mbd_bridge.simulation.batch.result import SimulationBatch
-from mbd_bridge.simulation.guards.energy import energy_kernel, keep_energy
+from mbd_bridge.simulation.guards.energy import keep_energy, kept_energy
 from mbd_bridge.simulation.guards.loops import opening, rows_open, spread
 from mbd_bridge.simulation.guards.messages import named
 from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
@@ -112,7 +112,7 @@ class LookBack:
                     lanes.done[members] = False
             ended = np.flatnonzero(lanes.done)
         if len(ended):
-            energy = partial(_energy, energy_kernel(model, variants), variants, ended)
+            energy = partial(_energy, kept_energy(system), variants, ended)
             q, v, work = self.qs[ended], self.vs[ended], lanes.ends[ended, WORK]
             p = None if variants is None else variants.inputs[ended]
             records = self.time, q, v, self.zs[ended]
@@ -373,7 +373,4 @@ class _Batch:
 
 
 def _road(system: System, rows: tuple[int, ...]) -> LonePassage:
-    model, variants = system.model, system.parameters
-    key = "energy", "" if variants is None else variants.identity
-    energy = system.prepared.get(key, lambda: energy_kernel(model, variants))
-    return LonePassage(system, SystemStep(system, rows).march(), energy)
+    return LonePassage(system, SystemStep(system, rows).march(), kept_energy(system))

@@ -54,6 +54,13 @@ def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
     return variants_kernel(model, parameters, name, inputs, outputs, _energy_of, name)
 
 
+def kept_energy(system: System) -> Kernel:
+    """Return the kernel of a system's energy, which is kept with its mechanism."""
+    variants = system.parameters
+    key = "energy", "" if variants is None else variants.identity
+    return system.prepared.get(key, lambda: energy_kernel(system.model, variants))
+
+
 def _energy_of(model: Model) -> Traceable:
     def energy(q: Array, v: Array) -> tuple[Array, ...]:
         whole, still = np.empty(1, dtype=object), np.empty(1, dtype=object)
@@ -170,9 +177,11 @@ def unbalanced(
     """
     if found.work is None or len(found.time) < 2:
         return 0.0, None
-    model, terms = trajectory.model, BalanceTerms.of(trajectory.system, scheme)
+    model, system = trajectory.model, trajectory.system
+    terms = BalanceTerms.of(system, scheme)
     looks = spread(len(found.time), LOOKS)
-    kinetic, held = energies(model, found, looks)
+    kernel = kept_energy(system) if trajectory.p is None else energy_kernel(model)
+    kinetic, held = energies(kernel, found, looks)
     work, sources = found.work[looks], False
     if terms.elements:
         at = found.time[looks], (found.q[looks], found.v[looks], found.z[looks])
@@ -249,14 +258,14 @@ def gives(lost: Array) -> Array:
     return np.asarray((lost < -ACTIVE_POWER * most[..., None, None]).any(axis=(-2, -1)))
 
 
-def energies(model: Model, found: Records, looks: Array) -> tuple[Array, Array]:
+def energies(kernel: Kernel, found: Records, looks: Array) -> tuple[Array, Array]:
     """Return kinetic and potential energy (L,) at some records, J; the steps may have reported
     them.
     """
     if found.reported is not None and np.isfinite(found.reported["energy"][looks]).all():
         kinetic, potential = found.reported["energy"][looks].T
         return kinetic, potential
-    whole, still = (x[:, 0] for x in energy_kernel(model)(found.q[looks], found.v[looks]))
+    whole, still = (x[:, 0] for x in kernel(found.q[looks], found.v[looks]))
     return whole - still, still
 
 

@@ -59,7 +59,7 @@ def run_compiled(
     rows = independent_rows(problem.model, problem.q, problem.motions, problem.v, problem.loops)
     step = SystemStep(problem.trajectory.system, rows, scheme)
     march = step.march()
-    run = _Run(problem, march, rows, Start(problem.trajectory, step), repr(scheme))
+    run = _Run(problem, march, rows, Start(problem.trajectory, step), scheme)
     if checkpoint is not None:
         run.resume(checkpoint)
     outcome = FINISHED
@@ -109,10 +109,10 @@ class _Run:
         march: March,
         rows: tuple[int, ...],
         begin: Start,
-        name: str,
+        scheme: Scheme,
     ) -> None:
         self.problem, self.march, self.h, self._rows = problem, march, problem.h, rows
-        self._begin, self._name = begin, name
+        self._begin, self._scheme = begin, scheme
         start = self._begin.begun(Now(problem.start, problem.q, problem.v, problem.z))
         self.stage = march.start()
         self._put(problem.q, problem.v, start.fed_back)
@@ -235,7 +235,7 @@ class _Run:
 
     def jacobians(self) -> dict[str, int]:
         """Return how many Newton matrices steps have formed where these are kept, as a fact."""
-        formed = self._begin.jacobians(self.now())
+        formed = self._begin.jacobians(self.now()) if self._begin.remembers else None
         return {} if formed is None else {"jacobians": self._formed + formed}
 
     def _halve(self, knots: Sequence[float]) -> None:
@@ -363,7 +363,9 @@ class _Run:
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from where a checkpoint was written, if there is one."""
-        found = checkpoint.read(identity_of(self.problem, "projection", self._name), self._probe())
+        found = checkpoint.read(
+            identity_of(self.problem, "projection", self._scheme), self._probe()
+        )
         if found is None:
             return
         self.done, self.detours, state = found.done, found.detours, found.state

@@ -58,6 +58,9 @@ from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 
+KNOWN = dict.fromkeys((*INTEGRATORS, *SCHEMES, *(f"scipy:{name}" for name in SCIPY)))
+"""Names of integrators."""
+
 
 def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
     """Return how a run is solved, or say what does not go together.
@@ -73,8 +76,7 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
     if isinstance(integrator, Scheme):
         name, scheme = scheme_name(integrator), integrator
     else:
-        known = dict.fromkeys((*INTEGRATORS, *SCHEMES, *(f"scipy:{one}" for one in SCIPY)))
-        name = one_of("integrator", integrator, known, StateError)
+        name = one_of("integrator", integrator, KNOWN, StateError)
         scheme = SCHEMES.get(name, RK4)
     correction = check_correction(options["correction"])
     history = flag("history", options["history"])

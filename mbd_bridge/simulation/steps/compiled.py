@@ -229,11 +229,12 @@ class SystemStep:
         velocity_rows: tuple[int, ...] | None = None,
     ) -> None:
         self.system, self.rows, self.scheme = system, rows, scheme
-        if velocity_rows is None:
-            velocity_rows = tuple(row for row in rows if system.model.velocity_rows[row])
-        self._name = f"{scheme} {velocity_rows}"
         self._remembering: ImplicitStep | ExplicitNewmarkStep | None = None
+        self._name = str(scheme)
         if isinstance(scheme, ImplicitScheme):
+            if velocity_rows is None:
+                velocity_rows = tuple(row for row in rows if system.model.velocity_rows[row])
+            self._name = f"{scheme} {velocity_rows}"
             self._remembering = ImplicitStep(system, rows, scheme, velocity_rows)
         elif scheme.remembers:
             self._remembering = ExplicitNewmarkStep(system, rows)
@@ -320,10 +321,10 @@ class SystemStep:
         if identity is None:
             return self._compiled(lanes, None)
         key = f"{self._name} {lanes} {self.rows} {identity}"
-        address = f"{digest(self.system.model)} {key}"
-        return self.system.prepared.get(key, lambda: self._compiled(lanes, address))
+        return self.system.prepared.get(key, lambda: self._compiled(lanes, key))
 
-    def _compiled(self, lanes: int, identity: str | None) -> March:
+    def _compiled(self, lanes: int, key: str | None) -> March:
+        identity = None if key is None else f"{digest(self.system.model)} {key}"
         step, inputs = self.traceable()
         return compile_march(
             step,
