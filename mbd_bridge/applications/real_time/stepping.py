@@ -34,8 +34,7 @@ from mbd_bridge.simulation.steps.step_result import CARRIED, Now, Step, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.simulation.variables import given_function, inputs_of_state, outputs_function
-from mbd_bridge.solve.loops import LoopChecker
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
+from mbd_bridge.solve.tolerances import STEP_RISK
 
 
 class Stepping:
@@ -72,10 +71,7 @@ class Stepping:
         self._nowhere = np.zeros((len(self._march.shapes), 1), dtype=np.int64)
         self._given = (q.copy(), v.copy(), z.copy())
         self._states = StateWatch(system.states.names)
-        open_by = 0.0
-        if self.model.has_loops:
-            open_by = max(OPEN_LOOP, LoopChecker(self.model).choice().leeway)
-        self._account = Account(self._trajectory, scheme, open_by)
+        self._account = Account(self._trajectory, scheme)
         self.restart(0.0)
 
     def _view(self, name: str) -> Array:

@@ -30,7 +30,7 @@ from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes, LonePassage
 from mbd_bridge.simulation.batch.result import SimulationBatch
 from mbd_bridge.simulation.guards.energy import keep_energy, kept_energy
-from mbd_bridge.simulation.guards.loops import opening, rows_open, spread
+from mbd_bridge.simulation.guards.loops import allowed_opening, opening, rows_open, spread
 from mbd_bridge.simulation.guards.messages import named
 from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
 from mbd_bridge.simulation.options import BatchOptions
@@ -62,8 +62,7 @@ from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory, held
 from mbd_bridge.solve.check_states import are_rotations, unit_quaternions
-from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STEP_RISK
+from mbd_bridge.solve.tolerances import STEP_RISK
 
 LOOKS = 3
 """Records at which accelerations of a batch are looked at."""
@@ -103,7 +102,7 @@ class LookBack:
         model, variants = system.model, system.parameters
         ended = np.flatnonzero(lanes.done)
         if self.constraints is not None:
-            least = max(OPEN_LOOP, row_choice(model, system.prescribed_velocities).leeway)
+            least = allowed_opening(model, system.prescribed_velocities)
             q, v = self.qs[ended, -1], self.vs[ended, -1]
             phi, phi_q, _ = self.constraints(q, v, ended)
             lanes.done[ended] = rows_open(model, phi, phi_q, v).max(axis=1) < least

@@ -34,7 +34,7 @@ from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Forces, system_kernel
-from mbd_bridge.simulation.guards.loops import spread
+from mbd_bridge.simulation.guards.loops import allowed_opening, spread
 from mbd_bridge.simulation.guards.messages import StepLengthError, step_too_long
 from mbd_bridge.simulation.run.problem import Records
 from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
@@ -311,13 +311,13 @@ class Account:
     ----------
     trajectory : whose motion it is
     scheme : of the steps
-    open_by : how far its loops may be open, relative to its size
     """
 
-    def __init__(self, trajectory: Trajectory, scheme: Scheme = RK4, open_by: float = 0.0) -> None:
+    def __init__(self, trajectory: Trajectory, scheme: Scheme = RK4) -> None:
         self._trajectory, self._terms = trajectory, BalanceTerms.of(trajectory.system, scheme)
         self._bodies, self._nothing = energy_kernel(trajectory.model), no_motion(trajectory.model)
-        self._lifted = SLANTED * open_by * lift(trajectory.model)
+        model = trajectory.model
+        self._lifted = SLANTED * allowed_opening(model) * lift(model)
         self._reached: tuple[Array, Array] | None = None
         self._steps, self._sources = 0, False
         self._work = self._start = self._scale = 0.0

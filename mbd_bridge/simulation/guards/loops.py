@@ -22,6 +22,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.messages import SHARE, loop_rows
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.loops import LoopChecker
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import (
     OPEN_LOOP,
     OPENING,
@@ -50,6 +51,13 @@ def spread(count: int, most: int) -> Array:
     return np.arange(number) * (count - 1) // max(1, number - 1)
 
 
+def allowed_opening(model: Model, prescribed_velocities: tuple[int, ...] = ()) -> float:
+    """Return how far loops may be open, by the mechanism's size: as imprecise rows stay."""
+    if not model.has_loops:
+        return 0.0
+    return max(OPEN_LOOP, row_choice(model, prescribed_velocities).leeway)
+
+
 def first_open(
     model: Model, loops: LoopChecker | None, time: Array, q: Array, v: Array
 ) -> tuple[int, str] | None:
@@ -57,7 +65,7 @@ def first_open(
     if loops is None:
         return None
     kernel = loops.values
-    least = max(OPEN_LOOP, loops.choice().leeway)  # as open as imprecise rows stay
+    least = allowed_opening(model)
 
     def residual(places: Array) -> Array:
         phi, phi_q, _ = kernel(q[places], v[places])

@@ -31,7 +31,6 @@ from mbd_bridge.simulation.run.events import (
 from mbd_bridge.simulation.signals.tables import Knots, length_to
 from mbd_bridge.simulation.steps.compiled import SystemStep, one_step
 from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
-from mbd_bridge.solve.tolerances import STEP_RISK
 
 MOST_EVENTS = 10_000
 """Events that act, of one motion."""
@@ -271,7 +270,7 @@ class Finer:
             knots = self._knots.within(now.t, end)
             for b in (*knots, end):
                 found = step(now, run.step if whole and not knots else length_to(now.t, b))
-                if not (found.risk < STEP_RISK and np.isfinite(found.q).all()):
+                if not found.trusted:
                     return None
                 now = now.after(0.0, found)._replace(t=b)
             if not whole:

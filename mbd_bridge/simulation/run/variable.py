@@ -86,7 +86,7 @@ class Halves:
         for part in range(parts):
             with np.errstate(all="ignore"):
                 taken = self._step(now, length)
-            if not (taken.risk < STEP_RISK and taken.finite):
+            if not taken.trusted:
                 return taken
             now = now.after(length, taken)._replace(t=first.t + (part + 1) * length)
             work += taken.work
@@ -255,7 +255,7 @@ class _Variable:
             begin = self._start.stretched(now, min(FASTEST, length / self._last))
             with np.errstate(all="ignore"):
                 found = taken(self._outputs(begin, length))
-                good = found.risk < STEP_RISK and found.finite
+                good = found.trusted
                 error = self._estimate(begin, found.carried, length) if good else np.inf
             if error <= self._tolerance:
                 break

@@ -22,7 +22,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.energy import Account, energy_kernel
-from mbd_bridge.simulation.guards.loops import opening
+from mbd_bridge.simulation.guards.loops import allowed_opening, opening
 from mbd_bridge.simulation.guards.step_length import StateWatch
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulation.right_hand_side import Rate
@@ -43,7 +43,7 @@ from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
-from mbd_bridge.solve.tolerances import OPEN_LOOP, STAGE_RISK, STEP_RISK
+from mbd_bridge.solve.tolerances import STAGE_RISK, STEP_RISK
 
 OWN = "coupled step: "
 """Begin of the names of inputs that a step in another loop adds: a user's may be called alike."""
@@ -189,7 +189,9 @@ class CoupledStep:
             if self.rows == chosen:
                 raise
             found = self._taken(now, h)
-        if self._open(found.q) > self._allowed:  # others than the chosen rows have come to matter
+        if self._open(found.q) > allowed_opening(
+            self.model
+        ):  # others than the chosen rows have come to matter
             self.choose(q, v)
             closed = None if self._loops is None else self._loops.closed(q)
             found = self._taken(now if closed is None else now._replace(q=closed), h)
@@ -258,7 +260,7 @@ class CoupledStep:
                 length = length_to(there.t, end) if len(ends) > 1 else h
                 found = step(there, length)
                 self._look(there, found)
-                if not (found.risk < STEP_RISK and found.finite):
+                if not found.trusted:
                     there, work = Halves(self.model, step, memory.start).over(begun, h, ends)
                     break
                 there, work = there.after(length, found)._replace(t=end), work + found.work
@@ -280,7 +282,7 @@ class CoupledStep:
     def _once(self, now: Now, h: float) -> Now:
         found = self._step(now, h)
         self._look(now, found)
-        if found.risk < STEP_RISK and found.finite:
+        if found.trusted:
             self._work += found.work
             return now.after(h, found)
         place = self._past(now, h)
@@ -328,7 +330,7 @@ class CoupledStep:
 
     @cached_property
     def _account(self) -> Account:
-        return Account(self.trajectory, self._scheme, self._allowed if self._loops else 0.0)
+        return Account(self.trajectory, self._scheme)
 
     def _total(self, q: Array, v: Array) -> float:
         """Return the energy, J."""
@@ -340,8 +342,7 @@ class CoupledStep:
 
     @cached_property
     def _allowed(self) -> float:
-        """How far the loops may be open, relative to the mechanism's size: as far as in runs."""
-        return OPEN_LOOP if self._loops is None else max(OPEN_LOOP, self._loops.choice().leeway)
+        return allowed_opening(self.model)
 
     def _open(self, q: Array) -> float:
         """Return the largest residual of the loops, relative to the mechanism's size."""

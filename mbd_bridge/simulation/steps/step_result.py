@@ -24,7 +24,7 @@ import numpy as np
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.tolerances import STRAYED_RISK
+from mbd_bridge.solve.tolerances import STEP_RISK, STRAYED_RISK
 
 WORK, CARRIED = 1, 2
 """Places in t: of the work, and from where on z and memory are."""
@@ -70,6 +70,11 @@ class StepResult(NamedTuple):
     def finite(self) -> bool:
         """Return whether it came to numbers."""
         return all(np.isfinite(x).all() for x in (self.q, self.v, self.carried))
+
+    @property
+    def trusted(self) -> bool:
+        """Return whether it may be taken: it came to numbers, and no singular position is near."""
+        return self.risk < STEP_RISK and self.finite
 
     @property
     def strayed(self) -> float:
