@@ -145,7 +145,9 @@ MUTANTS = (
     ),
     Mutant(
         "pivots of M that fill in are left out",
-        *("solve/factor.py", "filled[i, j] = True", "filled[i, j] = filled[i, j]"),
+        "solve/factor.py",
+        "scaled * L[k, j]\n                filled[i, j] = True",
+        "scaled * L[k, j]",
         "solve/test_dynamics.py equations/test_masks_and_gears.py",
     ),
     Mutant(
