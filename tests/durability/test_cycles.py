@@ -8,7 +8,7 @@ import rainflow as library
 from hypothesis import given, settings, strategies as st
 
 from mbd_bridge.applications.durability import CycleCounter, rainflow
-from mbd_bridge.applications.durability.turning_points import TurningPoints
+from mbd_bridge.applications.durability.cycles import TurningPoints
 from mbd_bridge.base.errors import StateError
 from tests.oracles.astm import FIGURE_6
 

@@ -9,8 +9,7 @@ from mbd_bridge.applications.bearings.bearing_set import (
 from mbd_bridge.applications.bearings.bearings import Bearings, BearingsCounter
 from mbd_bridge.applications.bearings.catalogue import Bearing
 from mbd_bridge.applications.bearings.duty import BearingDuty, RatingLife
-from mbd_bridge.applications.bearings.ring_frames import RingFrames
-from mbd_bridge.applications.bearings.terms import BearingTerms
+from mbd_bridge.applications.bearings.terms import BearingTerms, RingFrames
 
 __all__ = [
     "Bearing",

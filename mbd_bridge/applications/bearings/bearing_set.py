@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from mbd_bridge.applications.bearings.catalogue import RELIABILITY, Bearing
-from mbd_bridge.applications.bearings.ring_frames import RingFrames
+from mbd_bridge.applications.bearings.terms import RingFrames
 from mbd_bridge.base.arguments import an_instance, by_name, file_path
 from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
 from mbd_bridge.files.bearings_sidecar import read_bearings_file, value

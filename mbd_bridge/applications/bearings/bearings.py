@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 from mbd_bridge.applications.bearings.bearing_set import BearingSet
 from mbd_bridge.applications.bearings.catalogue import RELIABILITY
 from mbd_bridge.applications.bearings.duty import Bands, BearingCounter, BearingDuty
-from mbd_bridge.applications.bearings.ring_frames import ALONG, RingFrames, bearing_joints
-from mbd_bridge.applications.bearings.terms import BearingTerms, bearing_terms
+from mbd_bridge.applications.bearings.terms import (
+    ALONG,
+    BearingTerms,
+    RingFrames,
+    bearing_joints,
+    bearing_terms,
+)
 from mbd_bridge.base.assumptions import Assumption, Number
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.named import Named

@@ -12,13 +12,76 @@ drops the starting point are the growing ranges of what is left.
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 import rainflow as package
 from numpy.typing import NDArray
 
-from mbd_bridge.applications.durability.turning_points import Floats, TurningPoints
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.loads.streaming.bins import Axis
+
+# The turning points of a signal: all that cycle counting needs of it, taken in piece by piece.
+
+Floats = NDArray[np.float64]
+
+
+class TurningPoints:
+    """Peaks and valleys of a signal that comes in pieces.
+
+    The first and the last sample are turning points too, as in ASTM E1049-85. What comes out does
+    not depend on where the pieces are cut.
+    """
+
+    def __init__(self) -> None:
+        # The last turning point that is sure, and the last sample: it may become one.
+        self._held = np.zeros(0)
+
+    def add(self, values: Floats) -> Floats:
+        """Take in samples (N,); return the turning points that have become sure with them."""
+        values = signal(values)
+        if not len(values):
+            return values
+        known = np.concatenate([self._held, values])
+        moves = np.concatenate([[True], known[1:] != known[:-1]])
+        known = known[moves]
+        rises = known[1:] > known[:-1]
+        turns = np.flatnonzero(rises[1:] != rises[:-1]) + 1
+        first = known[:1] if not len(self._held) else known[:0]
+        last_sure = known[turns[-1]] if len(turns) else known[0]
+        self._held = np.array([last_sure, known[-1]])
+        return np.concatenate([first, known[turns]])
+
+    def last(self) -> Floats:
+        """Return the last sample (1,), which ends the signal; none if it never moved."""
+        held = self._held
+        return held[1:] if len(held) and held[0] != held[1] else held[:0]
+
+
+def signal(values: object) -> Floats:
+    """Return samples (N,) as numbers, all of them finite.
+
+    Raises
+    ------
+    StateError
+        if they are no row of finite numbers; the first bad one is named
+    """
+    try:
+        samples = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"expected a row of numbers, got {type(values).__name__}") from None
+    if samples.ndim != 1:
+        raise StateError(f"expected samples (N,), one signal, got the shape {samples.shape}")
+    bad = np.flatnonzero(~np.isfinite(samples))
+    if len(bad):
+        raise StateError(
+            f"expected finite samples, got {samples[bad[0]]} as sample {bad[0]} "
+            f"({len(bad)} of {len(samples)} are not finite): cycles across a gap mean nothing; "
+            f"fill it, or count the parts apart"
+        )
+    return samples
+
 
 Places = NDArray[np.int64]
 
@@ -119,3 +182,39 @@ def _one_by_one(points: Floats) -> Places:
         if count == 1.0
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+# Counts of cycles by range and mean, in bins that widen.
+
+BINS = 128
+"""Bins there are room for: of a quantity from zero on, half of them or more are in use."""
+
+
+class Histogram:
+    """Counts of cycles by range and mean, (BINS, BINS), that come in pieces.
+
+    Attributes
+    ----------
+    counts : by range and by mean; their bins are `ranges` and `means`
+    """
+
+    def __init__(self) -> None:
+        self.ranges = Axis(BINS, signed=False)
+        self.means = Axis(BINS, signed=True)
+        self.counts = np.zeros((BINS, BINS))
+
+    def copy(self) -> Histogram:
+        """Return the same counts, to go on with apart."""
+        return copy.deepcopy(self)
+
+    def add(self, cycles: Cycles) -> None:
+        """Take in cycles."""
+        for side, axis, values in ((0, self.ranges, cycles.ranges), (1, self.means, cycles.means)):
+            for _ in range(min(axis.widen(values), self.ranges.bins)):
+                merged = np.zeros_like(self.counts)
+                by_axis = np.moveaxis(self.counts, side, 0)
+                np.add.at(np.moveaxis(merged, side, 0), axis.halved(), by_axis)
+                self.counts = merged
+        bins = self.ranges.bins
+        cell = self.ranges.places(cycles.ranges) * bins + self.means.places(cycles.means)
+        self.counts += np.bincount(cell, cycles.counts, bins * bins).reshape(bins, bins)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.applications.durability.cycles import Floats
 from mbd_bridge.applications.durability.spectrum import (
     Spectrum,
     SpectrumCounter,
     checked_exponents,
 )
-from mbd_bridge.applications.durability.turning_points import Floats
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError, one_of, unknown_name, warn, whole_number
 from mbd_bridge.base.named import Named

@@ -18,9 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.applications.durability.bins import Histogram
-from mbd_bridge.applications.durability.cycles import CycleCounter, Cycles
-from mbd_bridge.applications.durability.turning_points import Floats, signal
+from mbd_bridge.applications.durability.cycles import (
+    CycleCounter,
+    Cycles,
+    Floats,
+    Histogram,
+    signal,
+)
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.loads.streaming.observer import EXPONENTS

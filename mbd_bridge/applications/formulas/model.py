@@ -18,8 +18,13 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.applications.formulas.form import ZERO, Algebra, Form
-from mbd_bridge.applications.formulas.python_text import python_source
-from mbd_bridge.applications.formulas.writing import matrix_text, package, short_names, to_sympy
+from mbd_bridge.applications.formulas.writing import (
+    matrix_text,
+    package,
+    python_source,
+    short_names,
+    to_sympy,
+)
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError, unknown_name, whole_number
 from mbd_bridge.base.lazy import cached_property

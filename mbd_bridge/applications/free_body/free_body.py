@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.applications.free_body.instants import NearestInstants, PeakInstants
-from mbd_bridge.applications.free_body.link_motion import LinkMotion, link_motion
-from mbd_bridge.applications.free_body.spread import Spread, lumped, spread
+from mbd_bridge.applications.free_body.spread import LinkMotion, Spread, link_motion, lumped, spread
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import ModelError, StateError, count
 from mbd_bridge.base.named import Named

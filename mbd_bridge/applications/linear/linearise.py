@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.applications.linear.model import LinearModel
-from mbd_bridge.applications.linear.names import (
+from mbd_bridge.applications.linear.model import (
+    LinearModel,
     acceleration_names,
     displacement_names,
     rate_names,

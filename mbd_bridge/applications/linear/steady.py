@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.applications.linear.names import displacement_names, units_of
+from mbd_bridge.applications.linear.model import displacement_names, units_of
 from mbd_bridge.applications.linear.terms import Terms, Values
 from mbd_bridge.base.arguments import by_name, name_list
 from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
