@@ -6,11 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 
 from mbd_bridge.base.errors import FileError
+from mbd_bridge.base.extensions import extensions
 from mbd_bridge.files import Description, read
+from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.kinds import format_of
 from mbd_bridge.files.loops_sidecar import with_sidecar
 from mbd_bridge.files.sdf import read_sdf
 from mbd_bridge.files.srdf import with_configurations
+
+SUFFIXES = ("", ".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")
+"""Of files whose content tells their format; others may be a plugin's."""
 
 
 def describe(
@@ -29,6 +34,9 @@ def describe(
     """
     if isinstance(path, str | bytes | os.PathLike):
         name = os.fsdecode(path)
+        suffix = os.path.splitext(name)[1].lower()
+        if suffix not in SUFFIXES and (plugin := extensions("formats").get(suffix[1:])) is not None:
+            return with_configurations(with_sidecar(plugin.load().read(regular_file(name))))
         form = "URDF" if name.lstrip().startswith("<") else format_of(name)
         if arguments and form in ("MJCF", "SDF"):
             raise FileError(f"arguments are for xacro files, and this is {form}", name)

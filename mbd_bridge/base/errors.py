@@ -65,7 +65,16 @@ class KernelError(MbdError):
 
 
 class SolveError(MbdError):
-    """The equations have no (unique) solution at this state."""
+    """The equations have no (unique) solution at this state.
+
+    Attributes
+    ----------
+    in_python : what those who call it from Python may do, behind the message
+    """
+
+    def __init__(self, message: str, *, in_python: str = "") -> None:
+        super().__init__(f"{message}; {in_python}" if in_python else message)
+        self.message, self.in_python = message, in_python
 
 
 class FunctionError(MbdError):

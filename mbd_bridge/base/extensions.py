@@ -18,6 +18,9 @@ from mbd_bridge.base.errors import ExtensionError, one_of, unknown_name, warn
 
 GROUPS = {
     "commands": "commands of mbd",
+    "forces": "force elements, by the name of their class",
+    "formats": "formats of robots' files, by suffix",
+    "tables": "kinds of tables, by suffix",
     "methods": "methods and attributes, CLASS.NAME",
     "exports": "what mbd export writes",
     "options": "options that say more of a machine, of mbd report",

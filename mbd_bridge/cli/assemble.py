@@ -34,9 +34,6 @@ EXIT_INCOMPLETE = 1
 ROUNDING = 1e-12
 """rad or m, and their rates: less is shown as 0."""
 
-PYTHON = "; check=False returns what was reached"
-"""End of a message that means nothing in a shell."""
-
 TOLD = 1e-3
 """rad or m: a start that is so far from --near is told."""
 
@@ -105,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         for line in loop_tables.remarks(report, found):
             screen.show(console, line)
         return 0
-    screen.report_error(SolveError(str(problem).removesuffix(PYTHON)))
+    screen.report_error(SolveError(problem.message))
     return EXIT_INCOMPLETE
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.cli import external, inputs, shared
-from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, PYTHON, add_state, assembled, say_start
+from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
 from mbd_bridge.cli.parser import OutputFile, add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         motion = _simulated(robot, options)
     except SolveError as error:
-        screen.report_error(SolveError(str(error).removesuffix(PYTHON)))
+        screen.report_error(SolveError(error.message))
         return EXIT_INCOMPLETE
     loads, lost, known = None, None, 0
     try:

@@ -71,12 +71,12 @@ def read_model(path: str) -> NastranModel:
     deck = bdf.BDF(debug=None)
     try:
         deck.read_bdf(io.StringIO("\n".join(lines)), xref=True, punch=punch, read_includes=False)
-        return _model(deck, path)
     except UNREADABLE as problem:
         said = str(problem).strip() if files.all_inside else "in files that it includes"
         raise FileError(
             f"pyNastran cannot read it: {type(problem).__name__}: {said:.200}", path
         ) from None
+    return _model(deck, path)
 
 
 class _Files:

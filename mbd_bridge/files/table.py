@@ -325,6 +325,20 @@ class TableSource(ABC):
         return f"{type(self).__name__}({self.path!r}: {len(self.columns)} columns, {rows})"
 
 
+class WholeTable(TableSource):
+    """A table that somebody has read whole, as those of plugins are."""
+
+    def __init__(self, table: ColumnTable) -> None:
+        super().__init__(table.source, table.columns, dict(table.attributes), len(table.values))
+        self.notes, self._values = table.notes, table.values
+
+    def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
+        """Yield blocks of at most so many rows of the columns at some places."""
+        for start in range(0, len(self._values), rows):
+            values = self._values[start : start + rows, list(places)]
+            yield Block(np.ascontiguousarray(values, dtype=np.float64), None, 0.0)
+
+
 def without_sheet(path: str | os.PathLike[str]) -> str:
     """Return the path of a file: of ``book.xlsx#run 3`` that of the workbook."""
     name = os.fspath(path)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, MbdError, StateError
+from mbd_bridge.base.extensions import extensions
 from mbd_bridge.files.document import parse_number, unknown
 from mbd_bridge.files.forces_sidecar import Entry, beside, read_forces_file, table_points
 from mbd_bridge.files.tir import TirFile
@@ -251,6 +252,14 @@ def load_forces(path: str | os.PathLike[str], machine: Any) -> tuple[ForceElemen
         raise FileError(str(problem), os.fspath(path)) from None
 
 
+def _type_of(name: str) -> type[ForceElement] | None:
+    """Return the type of an element by its name in a file, of ours or a plugin's."""
+    if name in TYPES:
+        return TYPES[name]
+    found = extensions("forces").get(name)
+    return None if found is None else found.load()
+
+
 def save_forces(path: str | os.PathLike[str], elements: Iterable[ForceElement]) -> None:
     """Write force elements to a file that `load_forces` reads, numbers to the last digit.
 
@@ -267,10 +276,10 @@ def save_forces(path: str | os.PathLike[str], elements: Iterable[ForceElement]) 
 
 
 def _element(entry: Entry, model: Model) -> ForceElement:
-    kind = TYPES.get(entry.type.text())
+    kind = _type_of(entry.type.text())
     if kind is None:
         raise entry.type.named(entry.node.name).error(
-            unknown("type of force element", entry.type.text(), TYPES)
+            unknown("type of force element", entry.type.text(), {**TYPES, **extensions("forces")})
         )
     hints = get_type_hints(kind)
     known = {one.name: one for one in fields(kind) if one.name != "name"}
@@ -354,7 +363,7 @@ def _entry(name: str, element: ForceElement) -> dict[str, Any]:
     if isinstance(element, Varying):
         return _entry(name, element.element)
     kind = type(element)
-    if TYPES.get(kind.__name__) is not kind:
+    if _type_of(kind.__name__) is not kind:
         raise StateError(
             f"{element.label}: expected one of {', '.join(TYPES)}; other elements stand in no file"
         )

@@ -272,7 +272,7 @@ def named_columns(
     if naming.drop_gaps:
         source.gaps = True
     words = _Words(model, frames)
-    kept, extra = _renamed(source, naming, words)
+    kept, extra = _renamed(source, naming, words), list[int]()
     found, taken = dict[int, Column](), list[str]()
     for place, name in kept.items():
         column = source.columns[place]
@@ -401,10 +401,8 @@ def _follower_unit(model: Model, name: str) -> str:
     return "m" if model.joint(name).type.name == "prismatic" else "rad"
 
 
-def _renamed(
-    source: TableSource, naming: Naming, words: _Words
-) -> tuple[dict[int, str], list[int]]:
-    """Return the columns that are not ignored with their new names, and an empty list of others."""
+def _renamed(source: TableSource, naming: Naming, words: _Words) -> dict[int, str]:
+    """Return the columns that are not ignored with their new names."""
     names, found = source.names, dict[int, str]()
     used = set[str]()
     for place, name in enumerate(names):
@@ -428,7 +426,7 @@ def _renamed(
     for there in naming.rename:
         if there not in used:
             raise FileError(f"rename: {unknown_name('column', there, names)}", source.path)
-    return found, []
+    return found
 
 
 def _caught(pattern: str, name: str) -> str | None:

@@ -264,7 +264,8 @@ def _say_open(model: Model, phi: Array, fixed: Iterable[str] | str) -> None:
     held = [fixed] if isinstance(fixed, str) else list(fixed)
     raise SolveError(
         f"loops that cannot be closed: {shown} at the smallest residual that was reached. "
-        f"{advice(worst, held)}; check=False returns what was reached"
+        f"{advice(worst, held)}",
+        in_python="check=False returns what was reached",
     )
 
 
@@ -403,7 +404,8 @@ def assemble_batch(
         raise SolveError(
             f"{int((~closed).sum())} of {number} states cannot be closed, the first is number "
             f"{first}: a loop stays open by {residual[first]:.3g} of the mechanism's size. "
-            f"{advice(float(residual[first]), names)}; check=False returns what was reached"
+            f"{advice(float(residual[first]), names)}",
+            in_python="check=False returns what was reached",
         )
     openings = closing.openings(phi_q, v)
     left, kept = largest(openings), closing.satisfied(phi_q, openings, CONSISTENT)

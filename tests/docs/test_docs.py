@@ -23,6 +23,7 @@ from unittest import mock
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.extensions import _of_scripts
 from tests.docs.pages import ROOT, Block, blocks, differences, pages
 
 KNOWN = {"", "python", "text", "console", "console measured", "sh", "yaml", "xml", "csv", "c"}
@@ -44,7 +45,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("urdf", "docs", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    with mock.patch.dict(os.environ):  # what a page sets there ends with the test
+    with mock.patch.dict(os.environ), mock.patch.dict(_of_scripts):  # a page's end with the test
         yield tmp_path
 
 

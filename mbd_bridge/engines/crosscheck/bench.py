@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.base.table import Series, Table
+from mbd_bridge.base.versions import versions
 from mbd_bridge.engines.crosscheck.compare import random_states
 from mbd_bridge.engines.pinocchio import Twin, referee, to_pinocchio
 from mbd_bridge.kernels import Cache, Kernel
@@ -246,7 +246,7 @@ NO_DIFFERENCE = (
 )
 """Said where the results of both sides are not the same numbers in another order."""
 
-PACKAGES = ("mbd_bridge", "numpy", "llvmlite", "pin")
+PACKAGES = ("numpy", "llvmlite", "pin")
 COMPILED: tuple[Dynamics, ...] = ("inverse_dynamics", "forward_dynamics")
 """Kernels whose compilation is timed."""
 
@@ -349,13 +349,7 @@ def _compilations(model: Model) -> Iterator[Timing]:
 def _facts(run: BenchRows) -> dict[str, str]:
     """Return processor, versions and sizes."""
     facts = {"processor": _processor(), "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            from mbd_bridge import __version__
-
-            facts[package] = __version__
+    facts |= versions(PACKAGES)
     facts["threads"] = "1 each"
     facts["lanes"] = str(run.solver.kernel.lanes)
     for what, kernel in run.kernels.items():

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import file_path, flag
 from mbd_bridge.base.errors import FileError, StateError, whole_number
+from mbd_bridge.base.extensions import extensions
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.table import (
     BLOCK,
@@ -28,6 +29,7 @@ from mbd_bridge.files.table import (
     ColumnTable,
     Floats,
     TableSource,
+    WholeTable,
     check_columns,
     place_error,
     without_sheet,
@@ -87,6 +89,8 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
     suffix = Path(name).suffix.lower()
     if suffix not in (*KINDS, *READ_ONLY) and SHEET not in name.lower():
         note_input(name)
+        if (plugin := _plugin(suffix)) is not None:
+            return WholeTable(plugin.read(regular_file(name)))
         return TextSource(name)
     regular_file(without_sheet(name))
     if suffix in KINDS:
@@ -178,13 +182,23 @@ def _significant(digits: int | None) -> int | None:
 
 def _check_kind(path: str | os.PathLike[str]) -> None:
     suffix = Path(path).suffix.lower()
-    if suffix not in (*KINDS, *TEXT):
+    if suffix not in (*KINDS, *TEXT) and not hasattr(_plugin(suffix), "write"):
+        others = (f".{name}" for name in extensions("tables"))
         raise FileError(
-            f"no kind of table has the suffix {suffix!r}; available: .csv, {', '.join(KINDS)}",
+            f"no kind of table has the suffix {suffix!r}; available: "
+            f"{', '.join(('.csv', *KINDS, *others))}",
             os.fspath(path),
         )
     if len(KINDS.get(suffix, ())) > PACKAGE:
         _of(suffix, PACKAGE)(os.fspath(path))
+
+
+def _plugin(suffix: str) -> Any:
+    """Return what reads and perhaps writes tables with a suffix of no kind of ours, or None."""
+    if suffix in (*KINDS, *READ_ONLY, *TEXT):
+        return None
+    found = extensions("tables").get(suffix.removeprefix("."))
+    return None if found is None else found.load()
 
 
 def _of(suffix: str, place: int) -> Any:
@@ -255,6 +269,16 @@ class TableWriter:
             with text_rows(target, self.columns, self.attributes, self._digits) as write:
                 yield write
                 self._flush(write)
+            return
+        if self._suffix not in KINDS:
+            blocks = list[Floats]()
+            yield blocks.append
+            self._flush(blocks.append)
+            empty = np.empty((0, len(self.columns)))
+            with whole_path(self.path) as temporary:
+                whole = np.concatenate([empty, *blocks])
+                table = ColumnTable(self.columns, whole, None, self.path, self.attributes)
+                _plugin(self._suffix).write(temporary, table)
             return
         make = _of(self._suffix, 2)
         with (
