@@ -14,6 +14,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from mbd_bridge.base.errors import count
+from mbd_bridge.base.extensions import working
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table
 from mbd_bridge.engines.crosscheck import Report
@@ -90,6 +91,11 @@ class Subject:
     scene: Description | None = None
 
 
+def _added() -> list[tuple[str, Callable[[LoadHistory], str]]]:
+    """Return headings and texts of sections that plugins add: objects with HEADING and `text`."""
+    return [(one.HEADING, one.text) for _, one in working("sections")]
+
+
 def write_report(path: str | PathLike[str], subject: Subject) -> None:
     """Write the page; the file is there when it is whole."""
     text = report_page(subject)
@@ -124,7 +130,7 @@ def report_page(subject: Subject) -> str:
         ("Bearings", lambda x: bearings_section(x.bearings) if x.bearings else ""),
         ("Durability", lambda x: _spectra(x) + figures.exceedances(x)),
     ]
-    each = ((heading, of_each(cases, part)) for heading, part in parts)
+    each = ((heading, of_each(cases, part)) for heading, part in (*parts, *_added()))
     sections += [(heading, text) for heading, text in each if text]
     sections.append(("Assumptions", _assumptions(cases)))
     if subject.agreement is not None:
