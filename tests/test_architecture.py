@@ -41,13 +41,6 @@ ORDER = (
 ONLY = {"kernels": {"base"}}
 """Rooms that import less than the order allows: compilation knows nothing of mechanics."""
 
-NOT_YET = {
-    "reports/bearings.py",
-    "reports/figures.py",
-    "reports/motors.py",
-}
-"""Files that import applications, which come last; none may be added."""
-
 TYPED = f"{PACKAGE}.applications.typed"
 """What applications add to classes of the core, for type checkers: there is no such module."""
 
@@ -163,7 +156,7 @@ def test_every_room_is_in_the_order() -> None:
 
 
 def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
-    wrong, not_yet = [], set()
+    wrong = []
     for file in source_files():
         here = room(file)
         if here in FRONT:
@@ -172,12 +165,9 @@ def test_a_room_imports_only_from_itself_and_from_rooms_above() -> None:
         for found, other in own_imports(file):
             if found.module == TYPED:
                 continue
-            if other == "applications" and other != here:
-                not_yet.add(str(file.relative_to(ROOT)))
-            elif other != here and other not in above:
+            if other != here and other not in above:
                 wrong.append(f"{file.relative_to(ROOT)}:{found.line}: {here} imports {other}")
     assert not wrong
-    assert not_yet == NOT_YET
 
 
 def test_a_file_of_the_kernels_imports_only_from_those_above() -> None:

@@ -70,10 +70,11 @@ CORE = (
     "simulate loop",
     "convert",
     "cases",
+    "report",
 )
 """Golden command lines that are run without each application; those that are there."""
 
-CONCERNED = {"durability": ("cases",)}
+CONCERNED = {"durability": ("cases", "report")}
 """Those that tell what an application does; a report does of several."""
 
 WITHOUT = """

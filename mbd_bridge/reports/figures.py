@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.applications.durability.pictures import joint_panels
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels, style
-from mbd_bridge.base.plots.spectrum import draw_spectra
 from mbd_bridge.base.plots.style import FAINT, VERMILION
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
 from mbd_bridge.motion.table import FORCES, MOMENTS
@@ -53,7 +51,7 @@ def along_time(history: LoadHistory) -> str:
             panel = Panel(joint, what, unit, lines, floor=round_off.floor(unit))
             if panel.largest <= panel.floor:
                 continue
-            sheet, ax = _chart()
+            sheet, ax = chart()
             draw_panels(traces.times, "time [s]", [panel], ax=ax)
             drawn.append(svg(sheet, f"{what} of {joint} along time"))
     return charts(drawn)
@@ -65,7 +63,7 @@ def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
     drawn = []
     for one in found:
         with style():
-            sheet, ax = _chart()
+            sheet, ax = chart()
             _envelope(ax, envelopes[one.name], one)
         drawn.append(svg(sheet, f"torque over speed of {one.name}"))
     said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: the limit."
@@ -102,19 +100,7 @@ def _without_gaps(envelope: Envelope) -> tuple[NDArray[np.float64], ...]:
     return speeds, high, low
 
 
-def exceedances(history: LoadHistory) -> str:
-    """Return how many cycles reach each range, for every joint whose loads move."""
-    drawn = []
-    for joint in history.joints:
-        for panel in joint_panels(history.spectra, joint):
-            if any(one.largest for one in panel.steps):
-                sheet, ax = _chart()
-                draw_spectra([panel], ax=ax)
-                drawn.append(svg(sheet, f"range spectra of {panel.title}"))
-    return charts(drawn) if drawn else ""
-
-
-def _chart() -> tuple[Figure, Axes]:
+def chart() -> tuple[Figure, Axes]:
     """Return an empty chart; its margins are fixed, for finding them takes as long as drawing."""
     from matplotlib.figure import Figure
 

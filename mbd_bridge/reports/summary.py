@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mbd_bridge.base.errors import count, some
+from mbd_bridge.base.extensions import working
 from mbd_bridge.base.readable import banded, instant, quantity, sentence
 from mbd_bridge.base.table import Series, Table
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.motion.limit_use import Use
 from mbd_bridge.motion.table import FORCES, MOMENTS
-from mbd_bridge.reports.bearings import bearings_verdicts
-from mbd_bridge.reports.motors import motors_verdicts
 from mbd_bridge.reports.page import paragraph, table, verdict
 from mbd_bridge.reports.sizing import Sizing
 
@@ -37,12 +36,10 @@ def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> 
     ----------
     actuators : what they need, by case
     """
-    bearings = [case.history.bearings for case in cases.cases if case.history.bearings]
     parts = [
         _checked(agreement),
-        motors_verdicts(cases) if cases.cases[0].history.motors else _limits(cases, actuators),
-        *(bearings_verdicts(one) for one in bearings[: 1 if len(cases) == 1 else 0]),
-        _bearings(cases) if len(cases) > 1 and bearings else "",
+        "" if cases.cases[0].history.results.get("motors") else _limits(cases, actuators),
+        *(one.in_short(cases) for one in added_sections() if hasattr(one, "in_short")),
         _undetermined(cases),
         joints(cases),
         *_notes(cases),
@@ -50,14 +47,13 @@ def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> 
     return "\n".join(filter(None, parts))
 
 
-def _bearings(cases: LoadCases) -> str:
-    """Return the bearings' verdicts of each case, and the lives under all."""
-    each = ((case.name, case.history.bearings) for case in cases.cases)
-    return "\n".join(
-        paragraph(f"Bearings, {name}:", "note") + bearings_verdicts(found)
-        for name, found in each
-        if found
-    )
+def added_sections() -> list[Any]:
+    """Return the sections of applications and plugins, in their order.
+
+    They are modules or objects with a `HEADING`; `text` of a history as HTML; perhaps `in_short` of
+    all cases, and a `PLACE` among them.
+    """
+    return sorted((one for _, one in working("sections")), key=lambda x: getattr(x, "PLACE", 9))
 
 
 def _notes(cases: LoadCases) -> list[str]:

@@ -14,7 +14,6 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from mbd_bridge.base.errors import count
-from mbd_bridge.base.extensions import working
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table
 from mbd_bridge.engines.crosscheck import Report
@@ -22,13 +21,11 @@ from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.model import Model
 from mbd_bridge.reports import figures
-from mbd_bridge.reports.bearings import bearings_section
 from mbd_bridge.reports.cases import load_cases, of_each
 from mbd_bridge.reports.machine import machine
-from mbd_bridge.reports.motors import motors_section
 from mbd_bridge.reports.page import page, paragraph, table, verdict
 from mbd_bridge.reports.sizing import sizing_table, sizings
-from mbd_bridge.reports.summary import kind_of, summary
+from mbd_bridge.reports.summary import added_sections, kind_of, summary
 from mbd_bridge.reports.title import TitleBlock
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.view.web import viewer_part
@@ -92,8 +89,8 @@ class Subject:
 
 
 def _added() -> list[tuple[str, Callable[[LoadHistory], str]]]:
-    """Return headings and texts of sections that plugins add: objects with HEADING and `text`."""
-    return [(one.HEADING, one.text) for _, one in working("sections")]
+    """Return headings and texts of sections that applications and plugins add."""
+    return [(one.HEADING, one.text) for one in added_sections()]
 
 
 def write_report(path: str | PathLike[str], subject: Subject) -> None:
@@ -126,9 +123,6 @@ def report_page(subject: Subject) -> str:
     parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
         ("Actuators", partial(_actuators, model)),
         ("Measured efforts", _efforts),
-        ("Motors", lambda x: motors_section(x.motors) if x.motors else ""),
-        ("Bearings", lambda x: bearings_section(x.bearings) if x.bearings else ""),
-        ("Durability", lambda x: _spectra(x) + figures.exceedances(x)),
     ]
     each = ((heading, of_each(cases, part)) for heading, part in (*parts, *_added()))
     sections += [(heading, text) for heading, text in each if text]
@@ -154,13 +148,6 @@ def _efforts(history: LoadHistory) -> str:
 def _loads(history: LoadHistory) -> str:
     (shown,) = history.tables()
     return table(replace(shown, notes=()), fold="signal")
-
-
-def _spectra(history: LoadHistory) -> str:
-    shown = history.equivalents()
-    kept = [not one.signal.resultant for one in history.statistics]
-    cycles = shown.rows(kept)
-    return table(cycles.rows([not empty for empty in cycles.empty]))
 
 
 def _assumptions(cases: LoadCases) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from mbd_bridge.applications.motors import MotorDuty, Motors, Verdict
+from mbd_bridge.applications.motors import MotorDuty, Verdict
 from mbd_bridge.applications.motors.pictures import torque_speed
 from mbd_bridge.base.plots import draw_torque_speed, style
-from mbd_bridge.loads.streaming import LoadCases
+from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.reports.figures import svg
 from mbd_bridge.reports.page import charts, table, verdict
 
-ORDER = {"fits": 0, "open": 1, "exceeded": 2}
+HEADING, PLACE = "Motors", 1
+
+GRAVITY = {"fits": 0, "open": 1, "exceeded": 2}
 """Which of several verdicts counts: the one that comes last."""
 
 CHART = (4.3, 4.6)
@@ -19,21 +21,24 @@ AXES = (0.155, 0.45, 0.825, 0.42)
 """Left, bottom, width and height of the axes in it."""
 
 
-def motors_section(motors: Motors) -> str:
+def text(history: LoadHistory) -> str:
     """Return what each motor has to do, and its torque over speed."""
+    motors = history.motors
+    if motors is None:
+        return ""
     drawn = [_chart(duty) for duty in motors.duties if duty.peak.value]
     shown = "\n".join(map(table, motors.tables()))
     return shown + (charts(drawn) if drawn else "")
 
 
-def motors_verdicts(cases: LoadCases) -> str:
+def in_short(cases: LoadCases) -> str:
     """Return the verdicts in short: those that are alike in one line, the worst of each motor."""
     lines, several = [], len(cases) > 1
     worst: dict[str, tuple[str, Verdict]] = {}
     for case in cases.cases:
         for duty in case.history.motors.duties if case.history.motors else ():
             known = worst.get(duty.name)
-            if known is None or ORDER[duty.verdict.state] > ORDER[known[1].state]:
+            if known is None or GRAVITY[duty.verdict.state] > GRAVITY[known[1].state]:
                 worst[duty.name] = case.name, duty.verdict
     fitting = [name for name, (_, one) in worst.items() if one.state == "fits"]
     if fitting:

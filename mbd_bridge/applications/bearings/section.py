@@ -6,17 +6,33 @@ import math
 
 from mbd_bridge.applications.bearings import BearingDuty, Bearings
 from mbd_bridge.base.readable import life_in_words
+from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.reports.page import paragraph, table, verdict
 
+HEADING, PLACE = "Bearings", 2
 
-def bearings_section(found: Bearings) -> str:
+
+def text(history: LoadHistory) -> str:
     """Return loads and lives of bearings."""
+    found = history.bearings
+    if found is None:
+        return ""
     notes = (f"{duty.title}: {note}." for duty in found.duties for note in duty.notes)
     return "\n".join([*map(table, found.tables()), *(paragraph(note, "note") for note in notes)])
 
 
-def bearings_verdicts(found: Bearings) -> str:
-    """Return what decides, in short."""
+def in_short(cases: LoadCases) -> str:
+    """Return what decides, in each case."""
+    each = [(case.name, case.history.bearings) for case in cases.cases]
+    several = len(each) > 1
+    return "\n".join(
+        (paragraph(f"Bearings, {name}:", "note") if several else "") + _verdicts(found)
+        for name, found in each
+        if found
+    )
+
+
+def _verdicts(found: Bearings) -> str:
     lines = []
     for state, text, kind in (
         ("yes", "Static load rating exceeded", "bad"),
