@@ -13,6 +13,7 @@ from mbd_bridge.files.kinds import format_of
 from mbd_bridge.files.loops_sidecar import with_sidecar
 from mbd_bridge.files.sdf import read_sdf
 from mbd_bridge.files.srdf import with_configurations
+from mbd_bridge.files.xml_reader import read_bytes
 
 SUFFIXES = ("", ".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")
 """Of files whose content tells their format; others may be a plugin's."""
@@ -32,12 +33,14 @@ def describe(
     package_path : folders with packages and meshes
     arguments : values of the arguments of a xacro file
     """
-    if isinstance(path, str | bytes | os.PathLike):
-        name = os.fsdecode(path)
+    data: bytes | None = None
+    name = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "<"
+    if not name.lstrip().startswith("<"):
         suffix = os.path.splitext(name)[1].lower()
         if suffix not in SUFFIXES and (plugin := extensions("formats").get(suffix[1:])) is not None:
             return with_configurations(with_sidecar(plugin.load().read(regular_file(name))))
-        form = "URDF" if name.lstrip().startswith("<") else format_of(name)
+        data = read_bytes(name)
+        form = format_of(name, data)
         if arguments and form in ("MJCF", "SDF"):
             raise FileError(f"arguments are for xacro files, and this is {form}", name)
         if form == "MJCF":
@@ -46,4 +49,5 @@ def describe(
             return with_sidecar(read_mjcf(path))
         if form == "SDF":
             return with_configurations(with_sidecar(read_sdf(path, package_path=package_path)))
-    return with_configurations(read(path, package_path=package_path, arguments=arguments))
+    description = read(path, package_path=package_path, arguments=arguments, data=data)
+    return with_configurations(description)

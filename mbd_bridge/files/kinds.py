@@ -6,7 +6,7 @@ import re
 from typing import Literal, get_args
 
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.files.xml_reader import MAX_BYTES, decode, read_bytes
+from mbd_bridge.files.xml_reader import decode
 
 Format = Literal["URDF", "xacro", "MJCF", "SDF"]
 """What `mbd.load` reads."""
@@ -28,13 +28,12 @@ BEFORE = {"<!--": "-->", "<?": "?>"}
 TAG = re.compile(r"<([A-Za-z_][\w:.\-]*)")
 
 
-def format_of(path: str, max_bytes: int = MAX_BYTES) -> Format:
-    """Return the format of a file; what is not known is left to the reader of URDF to refuse.
+def format_of(path: str, data: bytes) -> Format:
+    """Return the format of a file by its content; what is not known is URDF's reader's to refuse.
 
     A xacro file is a program, so its name has to say that it is to be run.
     """
-    text = decode(read_bytes(path, max_bytes), path)
-    root = _root(text)
+    root = _root(decode(data, path))
     found = ROOTS.get(root, "URDF")
     if found == "URDF" and path.endswith(".xacro"):
         return "xacro"

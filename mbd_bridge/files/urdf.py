@@ -357,6 +357,7 @@ def read(
     package_path: Iterable[str | os.PathLike[str]] = (),
     arguments: Mapping[str, object] | None = None,
     max_bytes: int = MAX_BYTES,
+    data: bytes | None = None,
 ) -> Description:
     """Return what a URDF or xacro file, and its sidecar ``NAME.loops.yaml``, say.
 
@@ -367,6 +368,7 @@ def read(
         and Gazebo path variables
     arguments : values of a xacro file's arguments
     max_bytes : largest size that is read
+    data : its content, where that was read already
 
     Raises
     ------
@@ -384,8 +386,8 @@ def read(
             "this looks like XML text, not the name of a file; write it to a file, or use "
             "Mechanism.build(mbd_bridge.files.read_urdf_text(text))"
         )
-    data = read_bytes(name, max_bytes)
-    is_xacro = format_of(name, max_bytes) == "xacro"
+    data = read_bytes(name, max_bytes) if data is None else data
+    is_xacro = format_of(name, data) == "xacro"
     packages = MeshFinder.around(name, package_path)
     if arguments and not is_xacro:
         raise FileError(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.kinds import format_of
 
@@ -33,22 +35,26 @@ BEFORE = (
         ("", "URDF"),
     ],
 )
-def test_the_outermost_element_tells(before: str, text: str, form: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_text(before + text, encoding="utf-8")
-    assert format_of(str(path)) == form
+def test_the_outermost_element_tells(before: str, text: str, form: str) -> None:
+    assert format_of("a.xml", (before + text).encode()) == form
 
 
-def test_a_part_of_a_model_is_no_model(tmp_path: Path) -> None:
-    (tmp_path / "a.xml").write_text("<mujocoinclude/>")
+def test_a_part_of_a_model_is_no_model() -> None:
     with pytest.raises(FileError, match="load that one"):
-        format_of(str(tmp_path / "a.xml"))
+        format_of("a.xml", b"<mujocoinclude/>")
 
 
 @pytest.mark.parametrize("end", ["<!--", "<?", "x", "<!--" * 2000])
-def test_comments_without_end_take_no_time(end: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.urdf"
-    path.write_text("<!-- a --> <?b ?>" * 5000 + end)
+def test_comments_without_end_take_no_time(end: str) -> None:
+    text = "<!-- a --> <?b ?>" * 5000 + end
     start = time.process_time()
-    assert format_of(str(path)) == "URDF"
+    assert format_of("a.urdf", text.encode()) == "URDF"
     assert time.process_time() - start < 1.0
+
+
+def test_a_robot_file_is_opened_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.urdf"
+    path.write_text('<robot name="a"><link name="l"/></robot>')
+    with mock.patch("builtins.open", wraps=open) as opened:
+        mbd.load(path)
+    assert [str(one.args[0]) for one in opened.call_args_list].count(str(path)) == 1
