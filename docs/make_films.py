@@ -24,7 +24,7 @@ LOADS, SIZE, FPS = ["crank", "coupler_pin"], (480, 360), 20
 """Of the film of a four-bar."""
 
 
-def turn() -> mbd.Simulation:
+def turn() -> mbd.simulation.Simulation:
     """Return a turn of a four-bar's crank, 2 s."""
     linkage = mbd.load(URDF / "crank_rocker.urdf")
     start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     mbd.render(turn(), folder / "four_bar.gif", loads=LOADS, size=SIZE, fps=FPS)
 
     arm = mbd.load(URDF / "kuka_iiwa.urdf")
-    motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
     joints = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"]
     mbd.render(arm, folder / "see_arm.png", motion, time=0.6, loads=joints, centre=True)
     loaded = arm.with_payload("lbr_iiwa_link_ee", 5.0, (0.0, 0.0, 0.1))

@@ -29,7 +29,7 @@ DPI = 100
 def main(folder: Path) -> None:
     """Draw all pictures into a folder."""
     arm = mbd.load(URDF / "kuka_iiwa.urdf")
-    motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
     loads = arm.joint_loads(motion, joints=["lbr_iiwa_joint_3", "lbr_iiwa_joint_4"])
     bar = mbd.load(URDF / "four_bar.urdf")
     start = bar.assemble({"crank": 0.3}, fixed="crank").q
@@ -58,7 +58,7 @@ def bent() -> Any:
     start = ralf.assemble(near, fixed=("theta1", "theta3")).q
     command = {"theta1": "-0.3 + 0.3*(1 - cos(pi*t))", "theta3": "-0.2 - 0.2*(1 - cos(pi*t))"}
     run = mbd.simulate(ralf, 1.0, step=2e-4, q=start, prescribed=command)
-    return mbd.deflections(run, link="upper").plot()[0]
+    return mbd.flexible.deflections(run, link="upper").plot()[0]
 
 
 def motors(arm: mbd.Mechanism, motion: mbd.Motion) -> list[Any]:
@@ -82,9 +82,9 @@ def speeds_of_a_bicycle() -> Any:
     bicycle = mbd.load(URDF / "whipple_bicycle.urdf")
     speeds, models = np.linspace(0.0, 10.0, 101), []
     for speed in speeds:
-        steady = mbd.steady_motion(bicycle, {"rear_wheel": speed / 0.3})
-        models.append(mbd.linearise(bicycle, steady, coordinates=["frame.rx", "steer"]))
-    axes = mbd.plot_eigenvalues(speeds, models, "speed [m/s]")
+        steady = mbd.linear.steady_motion(bicycle, {"rear_wheel": speed / 0.3})
+        models.append(mbd.linear.linearise(bicycle, steady, coordinates=["frame.rx", "steer"]))
+    axes = mbd.linear.plot_eigenvalues(speeds, models, "speed [m/s]")
     axes.set_ylim(-10.0, 10.0)
     return axes
 
@@ -99,7 +99,7 @@ def shift(arm: mbd.Mechanism) -> LoadSpectra:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "shift.npz"
         np.savez(path, time=time, **dict(zip(arm.coordinate_names, q.T, strict=True)))
-        motion = mbd.load_motion(path, arm)
+        motion = arm.read_motion(path)
     return arm.joint_loads(motion, joints=["lbr_iiwa_joint_5"]).spectra()
 
 

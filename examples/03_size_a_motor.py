@@ -7,7 +7,7 @@ from mbd_bridge.applications.motors import Actuator, Efficiency, Friction, Motor
 
 URDF = Path(__file__).parents[1] / "urdf"
 robot = mbd.load(URDF / "kuka_iiwa.urdf")
-motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", robot)
+motion = robot.read_motion(URDF / "kuka_iiwa_motion.csv")
 for note in motion.notes:
     print("note:", note)
 

@@ -10,7 +10,7 @@ import mbd_bridge as mbd
 
 URDF = Path(__file__).parents[1] / "urdf"
 arm = mbd.load(URDF / "kuka_iiwa.urdf")
-motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
 loads = arm.joint_loads(motion, joints=["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"], in_="parent")
 
 bar = mbd.load(URDF / "four_bar.urdf")

@@ -11,7 +11,7 @@ import mbd_bridge as mbd
 
 URDF = Path(__file__).parents[1] / "urdf"
 arm = mbd.load(URDF / "kuka_iiwa.urdf")
-motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
 loads = arm.joint_loads(motion, joints=["lbr_iiwa_joint_3"], in_="world")
 
 with tempfile.TemporaryDirectory() as name:
@@ -19,7 +19,7 @@ with tempfile.TemporaryDirectory() as name:
     for kind in ("csv", "parquet", "npz", "h5"):
         path = folder / f"loads.{kind}"
         loads.save(path)
-        again = mbd.load_loads(path, arm)
+        again = arm.read_loads(path)
         same = np.array_equal(again.force, loads.force) and again.convention == loads.convention
         print(f"{path.name:<14} {path.stat().st_size // 1000:>3} kB, read back the same: {same}")
 
@@ -36,5 +36,5 @@ with tempfile.TemporaryDirectory() as name:
 
     run = mbd.simulate(mbd.load(URDF / "pendulum.urdf"), 1.0, q=[1.0], every=10)
     run.save(folder / "run.h5", run.joint_loads())
-    swing = mbd.load_motion(folder / "run.h5", mbd.load(URDF / "pendulum.urdf"))
+    swing = mbd.load(URDF / "pendulum.urdf").read_motion(folder / "run.h5")
     print(swing)

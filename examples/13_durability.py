@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
     shift, loads = Path(folder) / "shift.npz", Path(folder) / "loads.parquet"
     np.savez(shift, time=time, **dict(zip(arm.coordinate_names, q.T, strict=True)))
     # Read, computed, counted and written piece by piece: hours need no more memory.
-    history = mbd.load_history(shift, arm, [wrist], output=loads, exponents=[3, 10], plane="xy")
+    history = arm.load_history(shift, [wrist], output=loads, exponents=[3, 10], plane="xy")
     print(f"{history.rows} rows, loads in {loads.name}: {loads.stat().st_size // 1_000_000} MB")
 
 print("        cycles  largest  DEL m=3  DEL m=10  (ranges, 1 Hz)")

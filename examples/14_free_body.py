@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 
 URDF = Path(__file__).parents[1] / "urdf"
 arm = mbd.load(URDF / "kuka_iiwa.urdf").with_payload("lbr_iiwa_link_ee", mass=5.0)
-motion = mbd.load_motion(URDF / "kuka_iiwa_motion.csv", arm)
+motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
 
 cases = arm.free_body("lbr_iiwa_link_5", motion).at("peak")
 for time, label, residual in zip(cases.time, cases.labels, cases.residual, strict=True):

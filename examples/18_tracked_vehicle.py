@@ -26,7 +26,7 @@ for side, sign in (("left", 1.0), ("right", -1.0)):
     loose.append(Track(wheels, WHEEL, *PADS, *ends, road=road, name=f"track_{side}"))
 
 
-def felt_in(run: mbd.Simulation) -> np.ndarray:
+def felt_in(run: mbd.simulation.Simulation) -> np.ndarray:
     """Return the driver's acceleration along the hull's z, from those of the hull; m/s²."""
     turn, turning = run.v[:, 3:6], run.a[:, 3:6]
     swing = np.cross(turning, SEAT) + np.cross(turn, np.cross(turn, SEAT))
@@ -47,7 +47,7 @@ print(f"hull: {np.ptp(run.q[:, 2]):.3f} m up and down, {v[0] - run.v[-1, 0]:.2f}
 
 # With bands under tension, which couple the wheels, from their equilibrium
 tight = [*vehicle.forces, *(replace(one, tension=TENSION, stiffness=BAND) for one in loose)]
-rest = mbd.equilibrium(mbd.System(vehicle, forces=tight), near={"root_joint.z": float(q[2])})
+rest = mbd.linear.equilibrium(mbd.System(vehicle, forces=tight), near={"root_joint.z": float(q[2])})
 v[:3] = vehicle.placement(rest.q, "hull")[:3, :3].T @ [11.0, 0.0, 0.0]
 banded = mbd.simulate(vehicle, 3.5, step=5e-4, every=4, q=rest.q, v=v, forces=tight)
 pull = banded.force_elements["track_left"]["tension"]

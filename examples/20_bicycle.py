@@ -28,8 +28,8 @@ for name, force in zip(wheels.joints, wheels.force, strict=True):
 
 # Straight on at some speeds: is it stable, and how does it oscillate?
 for speed in (3.0, 5.0, 7.0):
-    steady = mbd.steady_motion(bicycle, {"rear_wheel": speed / REAR_RADIUS})
-    model = mbd.linearise(bicycle, steady, coordinates=["frame.rx", "steer", "rear_wheel"])
+    steady = mbd.linear.steady_motion(bicycle, {"rear_wheel": speed / REAR_RADIUS})
+    model = mbd.linear.linearise(bicycle, steady, coordinates=["frame.rx", "steer", "rear_wheel"])
     weave = next(mode for mode in model.modes if mode.oscillates)
     verdict = "stable" if model.stable else "unstable"
     print(

@@ -36,5 +36,7 @@ for name, motion in (("bending", run), ("rigid", stiff)):
 
 # Stress at the worst instant, from the balance of the part beyond each section
 k = int(np.abs(middle).argmax())
-loads = mbd.section_loads(bending, "rod", [0.075, 0.15, 0.225], run.q[k], run.v[k], run.a[k])
+loads = mbd.flexible.section_loads(
+    bending, "rod", [0.075, 0.15, 0.225], run.q[k], run.v[k], run.a[k]
+)
 print("bending", loads.bending.round(2), "N m, stress", (loads.largest_stress / 1e6).round(), "MPa")

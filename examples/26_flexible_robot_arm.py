@@ -19,7 +19,7 @@ smooth = f"(min(t, {STOP})/{STOP} - sin(2*pi*min(t, {STOP})/{STOP})/(2*pi))"
 course = {f"joint_{k}": "0" for k in range(2, 7)} | {"joint_1": f"pi/3*{smooth}"}
 
 still = mbd.System(arm, prescribed=dict.fromkeys(course, "0"))
-rest = mbd.equilibrium(still)  # the forearm hangs by its own weight, wrist and tool
+rest = mbd.linear.equilibrium(still)  # the forearm hangs by its own weight, wrist and tool
 print(f"at rest the forearm hangs by {-1e3 * rest.q[down].sum():.2f} mm")
 
 run = mbd.simulate(arm, SECONDS, step=1e-4, q=rest.q, prescribed=course)

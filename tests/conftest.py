@@ -86,7 +86,7 @@ def arm():
 @pytest.fixture(scope="module")
 def motion(arm):
     """The motion that comes with the arm."""
-    return mbd.load_motion(own_urdfs()["kuka_iiwa"].with_name("kuka_iiwa_motion.csv"), arm)
+    return arm.read_motion(own_urdfs()["kuka_iiwa"].with_name("kuka_iiwa_motion.csv"))
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def first_use(number: int) -> float:
     start = rocker.assemble({"crank": 0.5})
     run = mbd.simulate(rocker, 0.01, q=start.q)
     arm = mbd.load(OWN / "kuka_iiwa.urdf")
-    motion = mbd.load_motion(OWN / "kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion(OWN / "kuka_iiwa_motion.csv")
     return float(np.abs(arm.joint_loads(motion).force).max() + run.q[-1, 0])
 
 

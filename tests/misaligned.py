@@ -188,7 +188,7 @@ class Case:
     def stepper(self) -> np.ndarray:
         """The core of pybullet's stepper, which asks nobody whether it starts on its loops."""
         if not self.at.closed:
-            raise mbd.StateError("open")
+            raise mbd.errors.StateError("open")
         core = CoupledStep(self.machine.model, self.q, self.v)
         wrenches = np.zeros((len(self.machine.model.bodies), 6))
         return core(self.q, self.v, self.tau, wrenches, STEP)[1] / STEP

@@ -33,7 +33,7 @@ class PrescribedRun(NamedTuple):
 
     arm: mbd.Mechanism
     prescribed: dict[str, Any]
-    run: mbd.Simulation
+    run: mbd.simulation.Simulation
 
 
 def rrc_arm() -> mbd.Mechanism:
@@ -99,7 +99,7 @@ def spring(arm: mbd.Mechanism, stiffness: float) -> Callable[..., Any]:
     return pull
 
 
-def smooth_start(exact: mbd.Simulation, stiffness: float) -> np.ndarray:
+def smooth_start(exact: mbd.simulation.Simulation, stiffness: float) -> np.ndarray:
     """Return the velocity (7,) with which the spring stretches as the rod's force begins to grow.
 
     The rod's force is zero at the start and grows: length' = force' / stiffness, and the length's
@@ -121,7 +121,7 @@ class Newton(NamedTuple):
     actuation: np.ndarray
 
 
-def newton_euler(run: mbd.Simulation, joint: str) -> Newton:
+def newton_euler(run: mbd.simulation.Simulation, joint: str) -> Newton:
     """Return the load of a joint by pinocchio's recursive Newton-Euler (rnea, data.f).
 
     External wrenches of the run are handed over link by link.

@@ -75,8 +75,8 @@ LATE = {"engines.pinocchio", "engines.pybullet", "engines.mujoco"}
 ENGINES = {"pinocchio", "pybullet", "pybullet_data", "mujoco", "pydrake", "exudyn", "hppfcl"}
 """Other engines; only the bridges know them."""
 
-FRONT = {"__init__", "__main__"}
-"""The package's own two files: they open the house and are in no room."""
+FRONT = {"flexible", "integrators", "__init__", "__main__"}
+"""The package's own two files, and modules of public names: they open the house, in no room."""
 
 LONGEST = 600
 """Lines of a file: longer, and there are two things in it."""

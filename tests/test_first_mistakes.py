@@ -26,11 +26,6 @@ def test_a_text_is_not_a_file():
             mbd.load(text)
 
 
-def test_a_motion_is_that_of_a_mechanism():
-    with pytest.raises(MbdError, match=r"expected a Mechanism, got str.*mbd.load"):
-        mbd.load_motion("m.csv", str(PENDULUM))
-
-
 def test_coordinates_by_name_are_told_what_makes_a_position_of_them():
     rod = mbd.load(PENDULUM)
     for call in (
@@ -111,16 +106,16 @@ def test_the_load_of_one_joint_has_its_reaction():
 
 def test_what_was_given_in_the_wrong_order_is_said(tmp_path):
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
-    motion = mbd.load_motion(PENDULUM.parent / "kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion(PENDULUM.parent / "kuka_iiwa_motion.csv")
     with pytest.raises(MbdError, match=r"path: expected the path of a file, got Motion\(201"):
         mbd.report(arm, motion, tmp_path / "page.html")
-    with pytest.raises(MbdError, match=r"a motion \(mbd.load_motion\)"):
+    with pytest.raises(MbdError, match=r"a motion \(robot.read_motion\)"):
         arm.joint_loads("motion.csv")
 
 
 def test_a_motion_is_shown_in_a_line():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
-    motion = mbd.load_motion(PENDULUM.parent / "kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion(PENDULUM.parent / "kuka_iiwa_motion.csv")
     assert repr(motion) == "Motion(201 states from 0 to 2 s; 7 coordinates; 2 notes)"
 
 

@@ -82,7 +82,7 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
     run = mbd.simulate(pendulum, 0.1, q=[0.5])
     batch = mbd.simulate_batch(pendulum, 0.1, q=[[0.1], [0.2], [0.3]])
     motor = mbd.actuators.Actuator(JOINTS[0], ratio=100.0)
-    history = mbd.load_history(ROOT / "urdf" / "kuka_iiwa_motion.csv", arm, JOINTS)
+    history = arm.load_history(ROOT / "urdf" / "kuka_iiwa_motion.csv", JOINTS)
     motors = arm.with_actuators([motor]).motors(motion)
     bearings = arm.bearings(motion, JOINTS)
     report = Report("arm", 3, (Row("loads", "pinocchio", 1e-14, 1e-11),), ("pinocchio",))
@@ -91,7 +91,7 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
         (pose, JOINTS[1]), (run, "hinge.vel"), (batch, "finished"),
         (batch.joint_loads(["hinge"]), "hinge.moment"),
         (history, "smallest"),
-        (mbd.LoadCases([mbd.LoadCase("pick", history)]), "largest range"),
+        (mbd.loads.LoadCases([mbd.loads.LoadCase("pick", history)]), "largest range"),
         (history.spectra, "m = 3"),
         (motors, "motoring"), (bearings, "radial"), (report, "pinocchio"),
     ):  # fmt: skip

@@ -23,20 +23,23 @@ from mbd_bridge.simulation.options import (
 )
 
 ROOT = Path(__file__).parents[1]
+ARM = mbd.load(ROOT / "urdf" / "pendulum.urdf")
 
 
 def test_a_signature_shows_each_option_of_a_group_with_its_default_and_its_help() -> None:
-    parameters = inspect.signature(mbd.load_motion).parameters
+    parameters = inspect.signature(mbd.Mechanism.read_motion).parameters
     for name, option in options_of(ReadingOptions).items():
         assert parameters[name].default == option.default
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert f"\n    {name} : {option.help[:40]}" in (mbd.load_motion.__doc__ or "")
+        assert f"\n        {name} : {option.help[:40]}" in (mbd.Mechanism.read_motion.__doc__ or "")
     assert "options" not in parameters
 
 
 def test_a_wrong_option_is_refused_with_those_that_are_near() -> None:
-    with pytest.raises(mbd.StateError, match=r"load_motion: no option named 'smoth'.*'smooth'"):
-        mbd.load_motion("motion.csv", None, smoth="off")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(
+        mbd.errors.StateError, match=r"read_motion: no option named 'smoth'.*'smooth'"
+    ):
+        ARM.read_motion("motion.csv", smoth="off")  # type: ignore[call-arg]
 
 
 def test_a_reading_knows_which_of_its_options_were_given() -> None:
@@ -70,12 +73,12 @@ WRONG = {
     "System": lambda robot: mbd.System(robot, torqe={}),
     "RealTime": lambda robot: mbd.RealTime(robot, stp=0.1),
     "export_fmu": lambda robot: mbd.export_fmu(robot, "r.fmu", stp=0.1),
-    "load_history": lambda robot: mbd.load_history("m.csv", robot, smoth="off"),
+    "load_history": lambda robot: robot.load_history("m.csv", smoth="off"),
     "report": lambda robot: mbd.report(robot, "r.html", picure=False),
     "render": lambda robot: mbd.render(robot, gound=False),
     "show": lambda robot: mbd.show(robot, gound=False),
     "web_view": lambda robot: mbd.web_view(robot, gound=False),
-    "section_loads": lambda robot: mbd.section_loads(robot, "a", 0.0, 0, 0, 0, forcs=()),
+    "section_loads": lambda robot: mbd.flexible.section_loads(robot, "a", 0.0, 0, 0, 0, forcs=()),
     "joint_loads": lambda robot: robot.joint_loads([0.0], [0.0], [0.0], reacton=True),
     "free_body": lambda robot: robot.free_body("a", [0.0], actuatd="a"),
     "load_solver": lambda robot: robot.load_solver(reacton=True),
@@ -89,9 +92,10 @@ WRONG = {
 
 @pytest.mark.parametrize("call", WRONG)
 def test_each_public_call_refuses_a_wrong_option_with_what_is_near(call: str) -> None:
-    robot = mbd.load(ROOT / "urdf" / "pendulum.urdf")
-    with pytest.raises(mbd.StateError, match=rf"{call}\w*: no option named .* did you mean "):
-        WRONG[call](robot)
+    with pytest.raises(
+        mbd.errors.StateError, match=rf"{call}\w*: no option named .* did you mean "
+    ):
+        WRONG[call](ARM)
 
 
 @pytest.mark.parametrize("option", ["torque", "q", "step", "integrator", "every"])

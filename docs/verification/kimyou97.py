@@ -83,7 +83,7 @@ def exudyn(**given: Any) -> dict[str, Any]:
 def three(
     title: str,
     joint: str,
-    run: mbd.Simulation,
+    run: mbd.simulation.Simulation,
     others: dict[str, tuple[Any, Any, Any]],
     target: str,
     own: str = "mbd_bridge",

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mbd_bridge.api.load_inputs import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.api.options import HistoryOptions
 from mbd_bridge.base.extensions import of_applications
-from mbd_bridge.base.options import Option, option_group, part
+from mbd_bridge.base.options import part
 from mbd_bridge.loads import JointLoads, LoadRequest
-from mbd_bridge.loads.options import ActingOptions, ConventionOptions, RequestOptions
+from mbd_bridge.loads.options import RequestOptions
 from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory, Observer, stream_loads
 from mbd_bridge.motion import Motion, Pieces
 from mbd_bridge.motion.external import ExternalForces, external_forces
-from mbd_bridge.motion.options import ReadingOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import BearingsGiven
@@ -22,24 +22,6 @@ if TYPE_CHECKING:
 
 Look = Callable[[Motion, JointLoads], None]
 """Sees each piece of a motion with its loads."""
-
-
-@option_group
-class HistoryOptions(ReadingOptions, ConventionOptions, ActingOptions, total=False):
-    """How a motion is read, what acts along it, and what is counted.
-
-    Parameters
-    ----------
-    exponents : Woehler exponents of the damage-equivalent ranges
-    motors : compute what motors have to do, of what the file says alone if it says no more; None:
-        if the machine has actuators
-    bearings : by joint a `Bearing` or two: also count what they carry, and their lives; see
-        `Mechanism.bearings`. None: those that the machine states (``NAME.bearings.yaml``)
-    """
-
-    exponents: Annotated["Sequence[float]", Option(EXPONENTS, "m")]
-    motors: Annotated["bool | None", Option(None)]
-    bearings: Annotated["BearingsGiven | None", Option(None)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ class LoadInputs:
         mechanism: Mechanism, motion: Motion, options: ActingOptions, threads: int
     ) -> LoadInputs:
         """Return what acts along a motion, checked; see `Mechanism.joint_loads`."""
-        motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
+        motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
         actuated = options["actuated"]
         return LoadInputs(
             external_forces(

@@ -7,24 +7,30 @@ is prepared and when, hold a `LoadSolver` or a `Kernel`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.kinematics import MechanismKinematics
 from mbd_bridge.api.loops import Loops
-from mbd_bridge.base.arguments import an_instance, flag
+from mbd_bridge.api.options import HistoryOptions
+from mbd_bridge.base.arguments import an_instance, file_path, finite_numbers, flag
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError, warn
 from mbd_bridge.base.options import complete, options_of, part, shows_options, with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as compare
 from mbd_bridge.files import Description
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.whole_file import inputs_kept
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, loads_from_table
+from mbd_bridge.loads.convention import Plane as PlaneName
 from mbd_bridge.loads.options import ConventionOptions, LoadOptions, RequestOptions
 from mbd_bridge.loads.planar import Plane
+from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.uncertainty import with_uncertainty
 from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
 from mbd_bridge.model.builder import with_payload
@@ -32,12 +38,14 @@ from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.flexible_links import with_flexible
 from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion import Motion
-from mbd_bridge.motion.external import wrenches_at
+from mbd_bridge.motion import Motion, Reading, motion_from_file, pieces_from_file
+from mbd_bridge.motion.external import ExternalForces, external_from_file, wrenches_at
+from mbd_bridge.motion.external.files import ForceNaming, How
+from mbd_bridge.motion.options import ExternalReadingOptions, ReadingOptions
 from mbd_bridge.solve import Assembly, assemble
-from mbd_bridge.solve.assembly import InitialGuess
+from mbd_bridge.solve.assembly import Assemblies, InitialGuess, InitialGuesses, assemble_batch
 from mbd_bridge.solve.tolerances import ASSEMBLED
-from mbd_bridge.solve.wrenches import links_of, pack_external
+from mbd_bridge.solve.wrenches import check_axes, links_of, pack_external
 
 WORDS = {*options_of(ConventionOptions), "external_in"}
 """Options of `Mechanism.joint_loads` under which what was prepared before is found unread."""
@@ -152,7 +160,7 @@ class Mechanism(MechanismKinematics, Extended):
         Parameters
         ----------
         q, v, a : (nq,), (nv,), (nv,) or (N, ...): rad or m, and their rates; or a motion
-            (`mbd.load_motion`) in the place of q, without v and a: then the loads know their times
+            (`read_motion`) in the place of q, without v and a: then the loads know their times
         joints : names, of loop joints too; None for all. ``"root_joint"`` holds the root link
         t : s or (N,) s, for elements that depend on time; a motion knows its own
         threads : share the states among this many threads
@@ -166,7 +174,7 @@ class Mechanism(MechanismKinematics, Extended):
             motion: Motion | None = q
             state: tuple[ArrayLike, ArrayLike, ArrayLike] = q.q, q.v, q.a
         elif v is None or a is None:
-            raise StateError("expected q, v, a or a motion (mbd.load_motion); zeros(nv) is rest")
+            raise StateError("expected q, v, a or a motion (robot.read_motion); zeros(nv) is rest")
         else:
             motion, state = None, (q, v, a)
         # a question in the words of an earlier one needs no reading
@@ -197,7 +205,7 @@ class Mechanism(MechanismKinematics, Extended):
 
     def solver(self, request: LoadRequest) -> LoadSolver:
         """Return what gives the loads of a request, prepared when it is first asked for."""
-        request = an_instance("request", request, LoadRequest, "mbd.LoadRequest.of(...)")
+        request = an_instance("request", request, LoadRequest, "mbd.loads.LoadRequest.of(...)")
         form = request.form
         solver = self.prepared.get(form, lambda: LoadSolver(self.model, form))
         return solver if solver.request == request else solver.at(request.convention.at)
@@ -209,6 +217,130 @@ class Mechanism(MechanismKinematics, Extended):
         except TypeError:  # something in it has no hash
             return None
         return known
+
+    @with_options
+    def read_motion(
+        self,
+        path: str | PathLike[str],
+        **options: Unpack[ReadingOptions],
+    ) -> Motion:
+        """Read a motion from a file: a table with time and coordinates, or joint states in a bag.
+
+        Parameters
+        ----------
+        path : .csv, .parquet, .npz, .h5 or .hdf5, columns named after coordinates; or a ROS bag: a
+            rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines,
+            smoothing ones where the data are noisy (``.notes`` says so)
+        **options : of the file
+        """
+        return motion_from_file(path, self.model, Reading.of(**options))
+
+    @with_options
+    def read_external(
+        self, path: str | PathLike[str], **options: Unpack[ExternalReadingOptions]
+    ) -> ExternalForces:
+        """Read external forces on the links: a process force, a sensor's recording.
+
+        The first column is ``time``, a coordinate, or ``<link>.x`` (.y, .z) where the link's origin
+        is in the world; the others are ``<link>.fx [N]`` ... ``<link>.mz [N m]``, with ``<link>.px
+        [m]`` ... the point of action. What is not said here may be said by the file's attributes of
+        the same names (in CSV ``# outside: zero``). It is linear between rows.
+
+        Parameters
+        ----------
+        path : .csv, .parquet, .npz, .h5 or .hdf5
+        **options : of the file
+
+        Examples
+        --------
+        >>> press = machine.read_external("stroke.csv")                     # doctest: +SKIP
+        >>> machine.joint_loads(motion, external=press)                     # doctest: +SKIP
+        """
+        axes, point = options["axes"], options["point"]
+        place: tuple[float, float, float] | None = None
+        if point is not None:
+            x, y, z = finite_numbers("point", point, (3,)).tolist()
+            place = x, y, z
+        axes = None if axes is None else check_axes(axes)
+        return external_from_file(
+            file_path("path", path),
+            self.model,
+            how=How(axes, place, options["outside"], options["direction"]),
+            sensors=options["sensors"],
+            reads=options["reads"],
+            naming=ForceNaming.of(options["rename"], options["unit"]),
+        )
+
+    @with_options
+    def load_history(
+        self,
+        path: str | PathLike[str],
+        joints: Iterable[str] | str | None = None,
+        *,
+        output: str | PathLike[str] | None = None,
+        plane: PlaneName | None = None,
+        progress: Callable[[float], None] | None = None,
+        threads: int = 1,
+        **options: Unpack[HistoryOptions],
+    ) -> LoadHistory:
+        """Read a motion of any length piece by piece; return what is kept of the loads along it.
+
+        Parameters
+        ----------
+        path : a table or a bag, as `read_motion` reads it
+        joints : names; None for all
+        output : write the loads there, too: .parquet, .csv, .npz or .h5
+        plane : of the spectra; see `loads.durability.LoadSpectraCounter`
+        progress : is called with the bytes read since the last call
+        threads : share the rows of a piece among this many threads
+        **options : of the motion and its loads
+        """
+        from mbd_bridge.api.histories import HistoryRequest
+
+        asked = HistoryRequest.of(self, joints, options, plane=plane, threads=threads)
+        reading = Reading.of(**part(ReadingOptions, options))
+        with inputs_kept(() if output is None else (output,)):
+            pieces = pieces_from_file(path, self.model, reading, progress)
+            return asked.along(self, pieces, output=output)
+
+    def read_loads(self, path: str | PathLike[str]) -> JointLoads:
+        """Read joint loads along time back from a file that `JointLoads.save` or ``mbd`` wrote.
+
+        Parameters
+        ----------
+        path : a .csv, .parquet, .npz, .h5 or .hdf5 file; also one that holds the motion too
+        """
+        return loads_from_table(read_table(path), self.model)
+
+    def assemble_batch(
+        self,
+        near: InitialGuesses = None,
+        *,
+        fixed: Iterable[str] | str = (),
+        weights: Mapping[str, float] | None = None,
+        velocity: InitialGuesses = None,
+        parameters: ParameterValues | Parameters | None = None,
+        tolerance: float = ASSEMBLED,
+        check: bool = True,
+    ) -> Assemblies:
+        """Close the loops of many states, of one mechanism or of variants of it.
+
+        Parameters
+        ----------
+        near : given coordinates by name, each one value or N of them, or an array (N, nq)
+        fixed, weights, velocity, parameters, tolerance, check : see
+            `mbd_bridge.solve.assembly.assemble_batch`
+        """
+        return assemble_batch(
+            self.prepared,
+            near,
+            fixed=fixed,
+            weights=weights,
+            velocity=velocity,
+            parameters=parameters,
+            tolerance=tolerance,
+            check=check,
+        )
 
     def assemble(
         self,

@@ -209,7 +209,9 @@ def _source(
         chosen = None if actuators is None else tuple(actuators)
         rest = Rest(what.model, names, chosen, what.forces)
         return rest.start(q), rest
-    advice = "mbd.load_motion(...), q= for one position, or the simulation in place of the machine"
+    advice = (
+        "robot.read_motion(...), q= for one position, or the simulation in place of the machine"
+    )
     motion = an_instance("motion", motion, Motion, advice)
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")

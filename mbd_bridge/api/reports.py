@@ -5,8 +5,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from mbd_bridge.api.histories import HistoryOptions, HistoryRequest
+from mbd_bridge.api.histories import HistoryRequest
 from mbd_bridge.api.mechanism import Mechanism
+from mbd_bridge.api.options import HistoryOptions
 from mbd_bridge.api.report_parts import (
     WHOLE,
     NamedMotion,
@@ -219,8 +220,8 @@ def _pieces(mechanism: Mechanism, motion: OneMotion, reading: Reading) -> Pieces
         return pieces_from_file(motion, mechanism.model, reading)
     if reading.given:
         raise StateError(
-            f"{reading.given[0]}: for files; this motion was read already: mbd.load_motion(path, "
-            f"robot, {reading.given[0]}=...)"
+            f"{reading.given[0]}: for files; this motion was read already: ("
+            f"robot).read_motion(path, {reading.given[0]}=...)"
         )
     if isinstance(motion, Motion):
         return MotionParts(motion, "a motion")

@@ -27,7 +27,7 @@ def models() -> Mapping[str, Path]:
 
     >>> import mbd_bridge as mbd
     >>> robot = mbd.load(mbd.models()["kuka_iiwa"])
-    >>> motion = mbd.load_motion(mbd.models()["kuka_iiwa_motion.csv"], robot)
+    >>> motion = robot.read_motion(mbd.models()["kuka_iiwa_motion.csv"])
     """
     found = {}
     for path in sorted(_folder().iterdir()):

@@ -40,7 +40,7 @@ def compensate_sensors(
 
     Parameters
     ----------
-    readings : of `mbd.load_external(path, robot, sensors={"tool0": "wrench"}, reads=...)`, raw; in
+    readings : of `robot.read_external(path, sensors={"tool0": "wrench"}, reads=...)`, raw; in
         the link's axes about its origin. Their times are within those of the motion
     motion : of the machine meanwhile
     bias : (6,) N, N m that the readings have too much, in the sign of the environment's force
@@ -49,12 +49,12 @@ def compensate_sensors(
 
     Examples
     --------
-    >>> raw = mbd.load_external(path, robot, sensors={"tool0": "ft"})        # doctest: +SKIP
+    >>> raw = robot.read_external(path, sensors={"tool0": "ft"})        # doctest: +SKIP
     >>> force = mbd.compensate_sensors(raw, robot, motion, untouched=(0, 2))  # doctest: +SKIP
     """
-    an_instance("readings", readings, ExternalForces, "mbd.load_external(..., sensors=...)")
+    an_instance("readings", readings, ExternalForces, "robot.read_external(..., sensors=...)")
     an_instance("mechanism", mechanism, Mechanism, "mbd.load(...)")
-    an_instance("motion", motion, Motion, "mbd.load_motion(...)")
+    an_instance("motion", motion, Motion, "robot.read_motion(...)")
     if bias is not None and untouched is not None:
         raise StateError("bias, untouched: the bias is told twice; give one of them")
     if mechanism.model.has_loops:

@@ -89,7 +89,6 @@ def read(
     options: argparse.Namespace, robot: Mechanism, *, tell: bool = True
 ) -> ExternalForces | None:
     """Return the external forces that the options name; say what they are."""
-    from mbd_bridge.api.functions import load_external
     from mbd_bridge.base.errors import StateError
     from mbd_bridge.cli import motion_file, screen
     from mbd_bridge.motion.external import ExternalForces
@@ -98,9 +97,8 @@ def read(
     common = {"axes": options.external_in, "point": options.external_point}
     renamed = motion_file.renamed(options.external_rename, "--external-rename")
     for path in options.external:
-        found += load_external(
+        found += robot.read_external(
             path,
-            robot,
             outside=options.external_outside,
             rename=renamed,
             unit=options.external_unit,
@@ -110,8 +108,8 @@ def read(
     if sensors and options.motion is None:
         raise StateError("--sensor: columns of MOTION, which is not given")
     if sensors:
-        found += load_external(
-            options.motion, robot, sensors=sensors, reads=options.sensor_reads, **common
+        found += robot.read_external(
+            options.motion, sensors=sensors, reads=options.sensor_reads, **common
         )
     for sentence in found.said if tell else ():
         screen.say(sentence)

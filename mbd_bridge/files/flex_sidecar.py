@@ -22,7 +22,7 @@ Sections are ``rectangle: {width_y, width_z}``, ``circle: {diameter}``, ``tube: 
 ``i_profile: {height, width, flange, web}``, plain ``{A, Iy, Iz, J}``, or a table along the length:
 ``{x: [0, 1.2], A: [...], Iy: [...], Iz: [...], J: [...]}`` or ``{file: arm.csv}``, with these as
 columns of a table beside this file. In the place of `beam` and `modes` stands ``modal_basis`` where
-modes come from a file (`modal_keys`). The keys are the parameters of `mbd.FlexibleLink`, `Beam`,
+modes come from a file (`modal_keys`). The keys are the parameters of `FlexibleLink`, `Beam`,
 `Modes` and `Damping`, with their meanings, units and defaults.
 
 The key ``modal_basis`` of ``NAME.flex.yaml``: a modal basis from a file beside it.
@@ -41,7 +41,7 @@ The key ``modal_basis`` of ``NAME.flex.yaml``: a modal basis from a file beside 
         interfaces:               # nodes that follow others, in the link's frame, m
           - {at: [0.4, 0, 0], nodes: [12, 13, 17, 18], number: 1000}
 
-The keys are the parameters of `mbd.load_modal_basis` and `ModalBasis.with_interface`.
+The keys are the parameters of `mbd.flexible.load_modal_basis` and `ModalBasis.with_interface`.
 """
 
 from __future__ import annotations

@@ -34,8 +34,7 @@ from mbd_bridge.model.flexible import ModalBasis
 # says at which nodes. ``modal_mass`` may be given, to check masses. ``ixx``, ``iyy``, ``izz``,
 # ``ixy``, ``ixz``, ``iyz`` (elements of the matrix) are rotary inertias of nodes.
 #
-# npz: the arrays of `mbd.ModalBasis` under their names (`stiffness`, or `frequencies` in Hz), all
-# of
+# npz: the arrays of `ModalBasis` under their names (`stiffness`, or `frequencies` in Hz), all of
 # one system of units; `rotation`, `numbers` and `inertias` may be left out.
 
 PLACE, MOVE, TURN = ("x", "y", "z"), ("ux", "uy", "uz"), ("rx", "ry", "rz")
@@ -290,7 +289,7 @@ def save_modal_basis(basis: ModalBasis, path: str | os.PathLike[str]) -> None:
     ----------
     path : .npz (all of it), or a table (.csv, .parquet, .h5) of natural modes with lumped masses
     """
-    an_instance("basis", basis, ModalBasis, "mbd.ModalBasis(...)")
+    an_instance("basis", basis, ModalBasis, "mbd.flexible.ModalBasis(...)")
     name = file_path("path", path)
     if Path(name).suffix.lower() == ARRAYS:
         write_arrays(basis, name)

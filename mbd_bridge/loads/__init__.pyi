@@ -5,3 +5,4 @@ from mbd_bridge.loads.history import loads_from_table as loads_from_table
 from mbd_bridge.loads.request import LoadRequest as LoadRequest
 from mbd_bridge.loads.result import JointLoads as JointLoads, OneJoint as OneJoint
 from mbd_bridge.loads.solver import LoadSolver as LoadSolver
+from mbd_bridge.loads.streaming.cases import LoadCase as LoadCase, LoadCases as LoadCases

@@ -101,7 +101,7 @@ class ActingOptions(DynamicsOptions, total=False):
     ----------
     external : link name -> wrench that acts on it from outside, (6,) or (N, 6): force (N), then
         moment (N m), at the origin of the link's frame; or (times, (n, 6)), a table; or
-        `mbd.load_external(...)`, a file of such forces, or a list of these
+        `robot.read_external(...)`, a file of such forces, or a list of these
     """
 
     external: Annotated["ExternalGiven | None", Option(None)]

@@ -269,10 +269,10 @@ class LoadSolver:
         ----------
         external : forces on `links`, for which the solver was made in the links' axes
         """
-        motion = an_instance("motion", motion, Motion, "mbd.load_motion(...)")
+        motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
         pushes = None
         if external is not None:
-            an_instance("external", external, ExternalForces, "mbd.load_external(...)")
+            an_instance("external", external, ExternalForces, "robot.read_external(...)")
             wrenches = external.along(motion.time, motion.q, motion.v)
             pushes = pack_external(wrenches, self.request.links)
         states = motion.q, motion.v, motion.a

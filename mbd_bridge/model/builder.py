@@ -263,7 +263,9 @@ class Builder:
 
     def flexible(self, link: FlexibleLink) -> Self:
         """Let a link bend; its beam's mass takes the place of the link's inertia."""
-        self._flexible.append(an_instance("link", link, FlexibleLink, "mbd.FlexibleLink(...)"))
+        self._flexible.append(
+            an_instance("link", link, FlexibleLink, "mbd.flexible.FlexibleLink(...)")
+        )
         return self
 
     def description(self) -> Description:

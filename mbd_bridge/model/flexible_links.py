@@ -90,7 +90,7 @@ def with_flexible(description: Description, links: Iterable[FlexibleLink]) -> De
     if not more:
         return description
     for link in more:
-        an_instance("flexible link", link, FlexibleLink, "mbd.FlexibleLink(...)")
+        an_instance("flexible link", link, FlexibleLink, "mbd.flexible.FlexibleLink(...)")
     return replace(description, flexible=(*description.flexible, *more))
 
 

@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
 from mbd_bridge.base.options import Option, option_group
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mbd_bridge.motion.external import Reads
+    from mbd_bridge.motion.external.force import Direction, Outside
     from mbd_bridge.motion.frames import Frames
     from mbd_bridge.motion.smoothing import Smooth
     from mbd_bridge.solve.assembly import InitialGuess
+    from mbd_bridge.solve.wrenches import Axes
 
 Gaps = Literal["refuse", "drop"]
 """What is done with rows that have gaps."""
@@ -80,3 +85,32 @@ class ReadingOptions(TypedDict, total=False):
     cutoff: Annotated[float | None, Option(None, "Hz")]
     topic: Annotated[str | None, Option(None, "TOPIC")]
     clock: Annotated[Clock | None, Option(None)]
+
+
+@option_group
+class ExternalReadingOptions(TypedDict, total=False):
+    """How a file with external forces is read.
+
+    Parameters
+    ----------
+    axes : of columns that do not say them: "link" (the default), or "world" as ``<link>.world.fx``
+    point : (x, y, z) m in the link's frame where forces act; None: its origin
+    outside : beyond the table's ends: "zero", "hold" (the end's value) or "repeat" (a table over a
+        whole turn); None: zero where it ends with zero, else a motion that goes there is refused
+    direction : "rising" or "falling": it acts only while the coordinate grows, or falls
+    sensors : link -> prefix of the columns of a force/torque sensor in its frame, compensated for
+        the weight and inertia of what is behind it; then nothing else is read of the file
+    reads : what sensors read: the force of the "environment" on the link, or that of its "parent"
+    rename : names of columns there -> here, {"F1": "ram.fz"}; None leaves a column out
+    unit : of columns that do not say theirs, such as ["mm", "kN"]: of angles, lengths, forces and
+        moments
+    """
+
+    axes: Annotated["Axes | None", Option(None)]
+    point: Annotated["ArrayLike | None", Option(None)]
+    outside: Annotated["Outside | None", Option(None)]
+    direction: Annotated["Direction | None", Option(None)]
+    sensors: Annotated["Mapping[str, str] | None", Option(None)]
+    reads: Annotated["Reads", Option("environment")]
+    rename: Annotated["Mapping[str, str | None] | None", Option(None)]
+    unit: Annotated["Sequence[str] | str", Option(())]

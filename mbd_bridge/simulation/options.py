@@ -160,7 +160,7 @@ class CompiledStepOptions(StepOptions, total=False):
     Parameters
     ----------
     integrator : "rk4", "newmark", "hht", "generalised_alpha", "explicit_newmark", or one with its
-        numbers as `mbd.HHT(alpha=-0.1)`, as for `simulate`; with steps of fixed length
+        numbers as `mbd.integrators.HHT(alpha=-0.1)`, as for `simulate`; with steps of fixed length
     """
 
     integrator: Annotated[CompiledIntegrator | Scheme, Option("rk4")]
@@ -224,8 +224,8 @@ class MethodOptions(TypedDict, total=False):
         (KimYoo97), "multipliers" (Lee94), which are run from Python: some 1000 times slower
     integrator : "rk4" is compiled with the method projection, and so are the implicit "newmark",
         "hht" and "generalised_alpha" for stiff machines, and "explicit_newmark"; their numbers are
-        given as `mbd.HHT(alpha=-0.1)` in place of the name. "ab3" has fixed steps; "abm" and
-        SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
+        given as `mbd.integrators.HHT(alpha=-0.1)` in place of the name. "ab3" has fixed steps;
+        "abm" and SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable
     most_evaluations : of accelerations, beside 200 for each `step` seconds, where steps are

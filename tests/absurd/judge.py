@@ -95,7 +95,7 @@ def numbers(result: Any, depth: int = 0) -> Iterator[np.ndarray]:
             yield result
     elif isinstance(result, float):
         yield np.array(result)
-    elif isinstance(result, mbd.SimulationBatch):  # others have a status
+    elif isinstance(result, mbd.simulation.SimulationBatch):  # others have a status
         yield from (result.time, result.q[result.finished], result.v[result.finished])
     elif isinstance(result, FreeBody):  # one state has no time
         yield from (result.sum, result.motion.acceleration)

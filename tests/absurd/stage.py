@@ -102,7 +102,7 @@ class Stage:
             "view": (30.0, 20.0),
             "prescribed_names": None,
             "equations": self.equations,
-            "request": mbd.LoadRequest.of(machine.model, joints, **self.always),
+            "request": mbd.loads.LoadRequest.of(machine.model, joints, **self.always),
             "name": "step",
             "t": 0.25,
             "x": self.equations.start,
@@ -125,20 +125,20 @@ class Stage:
     @functools.cached_property
     def linear(self) -> mbd.linear.LinearModel:
         """Small motions about where the machine starts."""
-        return mbd.linearise(self.machine, self.q, self.v)
+        return mbd.linear.linearise(self.machine, self.q, self.v)
 
     @functools.cached_property
-    def run(self) -> mbd.Simulation:
+    def run(self) -> mbd.simulation.Simulation:
         """A short simulation."""
         return mbd.simulate(self.machine, 0.01, q=self.q, v=self.v)
 
     @functools.cached_property
-    def batch(self) -> mbd.SimulationBatch:
+    def batch(self) -> mbd.simulation.SimulationBatch:
         """Two of them."""
         return mbd.simulate_batch(self.machine, 0.01, q=np.stack([self.q] * 2), v=self.v)
 
     @functools.cached_property
-    def loads(self) -> mbd.JointLoads:
+    def loads(self) -> mbd.loads.JointLoads:
         """Loads along the short simulation."""
         return self.run.joint_loads(self.given["joints"])
 
@@ -150,7 +150,7 @@ class Stage:
         return mbd.Motion(run.time, run.q, run.v, run.a, *names, (), model)
 
     @functools.cached_property
-    def solver(self) -> mbd.LoadSolver:
+    def solver(self) -> mbd.loads.LoadSolver:
         """A prepared solver."""
         return self.machine.load_solver(self.given["joints"], **self.always)
 

@@ -23,15 +23,13 @@ from tests.absurd.stage import BUILDING, Stage, builder, stages
 BEHIND: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
     "simulate_batch": simulate_batch,
-    "assemble_batch": assemble_batch,
-    "crosscheck": crosscheck,
-    "load_history": mbd.Mechanism.joint_loads,
+    "Mechanism.assemble_batch": assemble_batch,
     "Mechanism.assemble": assemble,
     "Mechanism.crosscheck": crosscheck,
     "Mechanism.free_body": mbd.Mechanism.joint_loads,
-    "Mechanism.load_solver": mbd.LoadSolver,
+    "Mechanism.load_solver": mbd.loads.LoadSolver,
     "JointLoads.spectra": load_spectra,
-    "Simulation.joint_loads": mbd.SimulationBatch.joint_loads,
+    "Simulation.joint_loads": mbd.simulation.SimulationBatch.joint_loads,
 }
 """Whose options a call takes that says ``**options``."""
 
@@ -50,14 +48,17 @@ INNER = (
 )
 """Steps of the library's own, which take what it has made."""
 
+MODULES = (mbd, mbd.flexible, mbd.linear)
+"""Where public functions are."""
+
 ELSEWHERE = {
     "show",
     "render",
     "web_view",
     "report",
-    "load_history",
-    "load_loads",
-    "load_motion",
+    "Mechanism.load_history",
+    "Mechanism.read_loads",
+    "Mechanism.read_motion",
     "load",
 }
 """Calls whose argument is a file or a picture: their own fuzzers feed them; here their options."""
@@ -95,8 +96,10 @@ def calls(folder: Path) -> list[Call]:
 
 
 def _functions(kind: str, stage: Stage, folder: Path) -> Iterator[Call]:
-    for name in mbd.__all__:
-        function = getattr(mbd, name)
+    public = {name: module for module in MODULES for name in module.__all__}
+    public |= {"load_forces": mbd.forces, "save_forces": mbd.forces}
+    for name, module in public.items():
+        function = getattr(module, name)
         if not inspect.isfunction(function) or name in ELSEWHERE:
             continue
         yield _call(
@@ -104,7 +107,7 @@ def _functions(kind: str, stage: Stage, folder: Path) -> Iterator[Call]:
         )
     for name, function in {
         "right_hand_side": right_hand_side,
-        "LoadSolver": mbd.LoadSolver,
+        "LoadSolver": mbd.loads.LoadSolver,
     }.items():
         yield _call(
             f"{kind}: {name}", name, lambda f=function: f, function, stage.given, stage.always
@@ -138,7 +141,7 @@ def _methods(
         if not (inspect.isfunction(static) or isinstance(static, staticmethod)):
             continue
         short = f"{kind.__name__}.{method}"
-        if short in INNER:
+        if short in INNER or short in ELSEWHERE:
             continue
         function = getattr(kind, method)
         yield _call(
@@ -185,7 +188,7 @@ def _call(
 def forces_file(given: dict[str, Any]) -> str:
     """Write force elements to a file and return its path."""
     path = f"{given['path']}.given.forces.yaml"
-    mbd.save_forces(path, given["elements"])
+    mbd.forces.save_forces(path, given["elements"])
     return path
 
 
@@ -205,9 +208,9 @@ def recorded(given: dict[str, Any]) -> dict[str, Any]:
     return {name: np.full(6, value) for name, value in zip(names, given["q"], strict=True)}
 
 
-def modal_basis() -> mbd.ModalBasis:
+def modal_basis() -> mbd.flexible.ModalBasis:
     """Return a bar with one mode."""
-    return mbd.ModalBasis(
+    return mbd.flexible.ModalBasis(
         [[0, 0, 0], [1, 0, 0]],
         [1.0, 1.0],
         [[[0, 0, 0], [0, 1, 0]]],
@@ -218,7 +221,7 @@ def modal_basis() -> mbd.ModalBasis:
 
 def modal_file(path: object) -> str:
     """Write a modal basis."""
-    mbd.save_modal_basis(modal_basis(), f"{path}.modes.npz")
+    mbd.flexible.save_modal_basis(modal_basis(), f"{path}.modes.npz")
     return f"{path}.modes.npz"
 
 
@@ -266,8 +269,11 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Mechanism.complete", "recorded"): lambda g: recorded(g),
     ("Mechanism.complete", "time"): lambda g: np.linspace(0.0, 0.5, 6),
     ("Mechanism.complete", "given"): lambda g: None,
-    ("Builder.flexible", "link"): lambda g: mbd.FlexibleLink(
-        "second", mbd.Beam((0, 0, 0), (1, 0, 0), 70e9, 26e9, 2700.0, mbd.Section.circle(0.01))
+    ("Builder.flexible", "link"): lambda g: mbd.flexible.FlexibleLink(
+        "second",
+        mbd.flexible.Beam(
+            (0, 0, 0), (1, 0, 0), 70e9, 26e9, 2700.0, mbd.flexible.Section.circle(0.01)
+        ),
     ),
     ("Mechanism.worst_pose", "samples"): lambda g: 64,
     ("Mechanism.sample_poses", "samples"): lambda g: 64,

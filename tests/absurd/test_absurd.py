@@ -62,7 +62,7 @@ def test_the_sweep_sees_what_it_is_to_see():
         lambda bar, q, v: bar.forward_dynamics(q, v, 0 * v),
         lambda bar, q, v: mbd.simulate(bar, 0.01, q=q, v=v),
         lambda bar, q, v: bar.assemble(near={"crank": speed_of(v)}),
-        lambda bar, q, v: mbd.assemble_batch(bar, {"crank": [0.5, speed_of(v)]}),
+        lambda bar, q, v: bar.assemble_batch({"crank": [0.5, speed_of(v)]}),
         lambda bar, q, v: bar.assemble(velocity=v),
     ],
 )

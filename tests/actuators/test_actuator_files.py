@@ -157,7 +157,7 @@ HEAD = "units: SI\nactuators:\n"
 def test_wrong_files_are_refused_with_line_and_element(tmp_path, text, place, said):
     path = tmp_path / "arm.actuators.yaml"
     path.write_text(text + "\n")
-    with pytest.raises(mbd.FileError, match=said) as caught:
+    with pytest.raises(mbd.errors.FileError, match=said) as caught:
         mbd.actuators.load(path, arm())
     assert place in str(caught.value)
 

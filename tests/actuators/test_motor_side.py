@@ -127,9 +127,9 @@ def test_a_motion_in_pieces_gives_what_it_gives_as_a_whole(tmp_path):
         assert str(one.verdict) == str(other.verdict)
         assert other.states is None
     moves.save(tmp_path / "moves.npz")
-    history = mbd.load_history(tmp_path / "moves.npz", robot)
+    history = robot.load_history(tmp_path / "moves.npz")
     assert history.motors["lift"].rms == pytest.approx(whole["lift"].rms, rel=1e-13)
-    assert mbd.load_history(tmp_path / "moves.npz", arm()).motors is None
+    assert arm().load_history(tmp_path / "moves.npz").motors is None
 
 
 def test_thermal_load_and_peaks_are_those_of_the_curve():
@@ -211,7 +211,7 @@ def test_actuated_joints_of_loops_have_motors_whichever_joint_is_cut():
             for name in ("crank", joint)
         ]
         assert power[1] == pytest.approx(power[0], abs=1e-9 * np.abs(power[0]).max())
-    with pytest.raises(mbd.ModelError, match="choose cuts="):
+    with pytest.raises(mbd.errors.ModelError, match="choose cuts="):
         bar.with_actuators([Actuator(bar.model.cuts[0].name)])
     names = bar.loops.names
     recut = mbd.load(path, cuts=["rocker"])
@@ -241,7 +241,7 @@ def test_a_mimics_leader_has_the_motor_of_both():
     )
     duty = one.motors(moves, external=squeeze)["left_slide"]
     assert duty.states.torque == pytest.approx(-60.0 / 2000.0)
-    with pytest.raises(mbd.ModelError, match="follows 'left_slide'"):
+    with pytest.raises(mbd.errors.ModelError, match="follows 'left_slide'"):
         gripper.with_actuators([Actuator("right_slide")])
 
 

@@ -52,7 +52,7 @@ def stream(motion: str, output: str, smooth: str) -> Figures:
     arm = mbd.load(ROBOT)
     arm.load_solver(JOINTS)  # the machine code is made once and kept on disk
     start = time.perf_counter()
-    history = mbd.load_history(motion, arm, JOINTS, output=output, threads=2, smooth=smooth)
+    history = arm.load_history(motion, JOINTS, output=output, threads=2, smooth=smooth)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
     pieces = MotionPieces(open_table(motion), arm.model, smoothing=Smoothing(smooth))

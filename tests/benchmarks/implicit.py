@@ -21,11 +21,11 @@ STEPS, TURNS = 2_000, 7
 
 SCHEMES: dict[str, Any] = {
     "rk4": RK4,
-    "explicit_newmark": mbd.ExplicitNewmark(),
-    "newmark": mbd.Newmark(jacobian="fresh"),
-    "newmark, 1 iteration": mbd.Newmark(iterations=1, jacobian="fresh"),
-    "hht": mbd.HHT(jacobian="fresh"),
-    "generalised_alpha": mbd.GeneralisedAlpha(jacobian="fresh"),
+    "explicit_newmark": mbd.integrators.ExplicitNewmark(),
+    "newmark": mbd.integrators.Newmark(jacobian="fresh"),
+    "newmark, 1 iteration": mbd.integrators.Newmark(iterations=1, jacobian="fresh"),
+    "hht": mbd.integrators.HHT(jacobian="fresh"),
+    "generalised_alpha": mbd.integrators.GeneralisedAlpha(jacobian="fresh"),
 }
 
 

@@ -21,9 +21,9 @@ DURATION = 5.5
 
 SCHEMES = {
     "RK4": RK4,
-    "explicit Newmark": mbd.ExplicitNewmark(),
-    "implicit Newmark": mbd.Newmark(converged=0.01),
-    "with fresh J": mbd.Newmark(converged=0.01, jacobian="fresh"),
+    "explicit Newmark": mbd.integrators.ExplicitNewmark(),
+    "implicit Newmark": mbd.integrators.Newmark(converged=0.01),
+    "with fresh J": mbd.integrators.Newmark(converged=0.01, jacobian="fresh"),
 }
 """The implicit ones as in the paper: two iterations, whatever is left at the edges of bumps; with
 the Jacobian of an earlier step where that is good enough, or with that of the first iteration."""
@@ -52,7 +52,7 @@ def run() -> dict[str, dict[str, float]]:
         for count in (1, lanes):
             march, state = marched(system, scheme, q, v, count)
             row[f"{count} lanes"] = timed(march, state) / count
-            if isinstance(scheme, mbd.Newmark):
+            if isinstance(scheme, mbd.integrators.Newmark):
                 ride = timed(march, (*state[:3], np.array([0.01])), round(DURATION / 0.01)) / count
                 row[f"{count} lanes over bumps"] = ride
         alone, many = row["1 lanes"], row[f"{lanes} lanes"]
@@ -63,7 +63,7 @@ def run() -> dict[str, dict[str, float]]:
             f"{0.01 / alone:.0f}, {0.02 / alone:.0f}, {1e-3 / alone:.0f}; "
             f"in lanes at 10 ms {0.01 / many:.0f}"
         )
-        if isinstance(scheme, mbd.Newmark):
+        if isinstance(scheme, mbd.integrators.Newmark):
             one, each = (row[f"{count} lanes over bumps"] for count in (1, lanes))
             print(
                 f"    all 5.5 s at 10 ms, bumps included: {1e6 * one:.2f} us a step, "

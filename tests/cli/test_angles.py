@@ -55,13 +55,13 @@ def test_every_command_asks_whether_large_angles_without_a_unit_are_degrees(
 
 def test_the_assumptions_say_it_too_and_a_unit_ends_the_question(tmp_path):
     rod = mbd.load(ROD)
-    asked = mbd.load_motion(written(tmp_path / "m.csv", "hinge", SWING), rod)
+    asked = rod.read_motion(written(tmp_path / "m.csv", "hinge", SWING))
     limits = rod.joint_loads(asked).assumptions["limits"][0].text
     assert QUESTION in limits and "hinge.vel (180 above 20 rad/s)" in limits
-    stated = mbd.load_motion(written(tmp_path / "m.csv", "hinge [rad]", SWING), rod)
+    stated = rod.read_motion(written(tmp_path / "m.csv", "hinge [rad]", SWING))
     limits = rod.joint_loads(stated).assumptions["limits"][0].text
     assert QUESTION not in limits and "hinge.vel (180 above 20 rad/s)" in limits
-    degrees = mbd.load_motion(written(tmp_path / "m.csv", "hinge [deg]", SWING), rod)
+    degrees = rod.read_motion(written(tmp_path / "m.csv", "hinge [deg]", SWING))
     limits = rod.joint_loads(degrees).assumptions["limits"][0].text
     assert limits == (
         "of position and speed: compared with, never enforced; "
@@ -83,7 +83,7 @@ def test_wrapped_angles_are_those_that_were_wrapped_whole_and_in_pieces(unit, tu
     low = draw.choice([0.0, -0.5])
     path = written(tmp_path / "m.csv", f"hinge [{unit}]", (low + (turns - low) % 1.0) * turn)
     rod = mbd.load(ROD)
-    motion = mbd.load_motion(path, rod, smooth="off")
+    motion = rod.read_motion(path, smooth="off")
     moved = (motion.q[:, 0] - motion.q[0, 0]) / math.tau
     assert np.allclose(moved, turns - turns[0], atol=1e-9)
     pieces = motion_pieces(open_table(path), rod.model, Reading.of(smooth="off"), rows=100)
@@ -100,25 +100,25 @@ def test_wrapped_angles_are_those_that_were_wrapped_whole_and_in_pieces(unit, tu
 def test_what_is_counted_or_limited_stays_and_what_is_named_is_unwrapped(tmp_path):
     rod, arm = mbd.load(ROD), mbd.load(str(OWN / "kuka_iiwa.urdf"))
     counted = 0.61 * TIME / TIME[1] % 37.0  # turns: more than half of one a row
-    motion = mbd.load_motion(written(tmp_path / "m.csv", "hinge [rev]", counted), rod, smooth="off")
+    motion = rod.read_motion(written(tmp_path / "m.csv", "hinge [rev]", counted), smooth="off")
     assert np.allclose(motion.q[5:, 0] - motion.q[5, 0], (counted[5:] - counted[5]) * math.tau)
     swung = 0.45 * (np.arange(len(TIME)) % 2)  # turns: less than half of one a row
-    motion = mbd.load_motion(written(tmp_path / "s.csv", "hinge [rev]", swung), rod, smooth="off")
+    motion = rod.read_motion(written(tmp_path / "s.csv", "hinge [rev]", swung), smooth="off")
     assert np.allclose(motion.q[:, 0], swung * math.tau)
     assert not [one for one in motion.assumed if one.topic == "completed"]
     wrapped = written(tmp_path / "w.csv", "hinge [deg]", 200.0 * TIME % 360.0)
-    kept = mbd.load_motion(wrapped, rod, unwrap="none", smooth="off")
+    kept = rod.read_motion(wrapped, unwrap="none", smooth="off")
     assert np.allclose(kept.q[:, 0], np.radians(200.0 * TIME % 360.0))
     assert [note for note in kept.notes if "--unwrap hinge (unwrap='hinge')" in note]
     joint = arm.coordinate_names[2]
     path = written(tmp_path / "a.csv", f"{joint} [deg]", (200.0 * TIME + 180.0) % 360.0 - 180.0)
-    limited = mbd.load_motion(path, arm, rest=True, smooth="off")
+    limited = arm.read_motion(path, rest=True, smooth="off")
     assert np.ptp(limited.q[:, 2]) < math.tau
     for names in (joint, "all", [joint]):
-        named = mbd.load_motion(path, arm, rest=True, smooth="off", unwrap=names)
+        named = arm.read_motion(path, rest=True, smooth="off", unwrap=names)
         assert np.allclose(named.q[:, 2], np.radians(200.0 * TIME))
     with pytest.raises(StateError, match=r"unwrap: no angle of a joint named 'hing'.*'?hinge"):
-        mbd.load_motion(wrapped, rod, unwrap="hing")
+        rod.read_motion(wrapped, unwrap="hing")
 
 
 def test_a_wrapped_table_is_counted_on_where_it_is_prescribed(run, tmp_path):

@@ -25,9 +25,9 @@ def test_an_envelope_and_equivalent_ranges_are_those_of_the_library(run, tmp_pat
     code, out, _ = run(*words)
     assert code == 0
     robot = mbd.load(PENDULUM)
-    histories = [mbd.load_history(p, robot, ["hinge"], exponents=[3]) for p in (small, wide)]
-    cases = mbd.LoadCases(
-        [mbd.LoadCase("small", histories[0], 1000), mbd.LoadCase("wide", histories[1])]
+    histories = [robot.load_history(p, ["hinge"], exponents=[3]) for p in (small, wide)]
+    cases = mbd.loads.LoadCases(
+        [mbd.loads.LoadCase("small", histories[0], 1000), mbd.loads.LoadCase("wide", histories[1])]
     )
     (row,) = [line.split() for line in out.splitlines() if " fx " in line]
     assert row[:3] == ["hinge", "fx", f"{cases.largest('hinge.fx').extreme.value:.5g}"]
@@ -46,7 +46,7 @@ def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
     code, out, err = run(*words, "--compare", variant)
     assert code == 0, err
     peaks = [
-        mbd.load_history(motion, mbd.load(p), ["hinge"])["hinge.fx"].peak.value
+        mbd.load(p).load_history(motion, ["hinge"])["hinge.fx"].peak.value
         for p in (PENDULUM, variant)
     ]
     (row,) = [line.split() for line in out.splitlines() if " fx " in line]

@@ -21,7 +21,7 @@ def test_freebody_shows_and_writes_the_peaks(run, tmp_path):
     code, out, err = run("freebody", ARM, MOTION, "--link", LINK, "-o", target)
     assert code == 0
     arm = mbd.load(ARM)
-    body = arm.free_body(LINK, mbd.load_motion(MOTION, arm)).at("peak")
+    body = arm.free_body(LINK, arm.read_motion(MOTION)).at("peak")
     assert f"{len(body.time)} instants written" in err
     for label, force in zip(body.labels, body.joints[0].force, strict=True):
         assert label in out
@@ -95,7 +95,7 @@ def test_spectrum_shows_and_writes_what_the_library_counts(run, tmp_path):
     code, out, err = run("spectrum", ARM, MOTION, *words, "-o", table, "--loads", loads)
     assert code == 0
     arm = mbd.load(ARM)
-    spectra = arm.joint_loads(mbd.load_motion(MOTION, arm), joints=JOINT).spectra([4, 7.5])
+    spectra = arm.joint_loads(arm.read_motion(MOTION), joints=JOINT).spectra([4, 7.5])
     for quantity in ("fx", "fy", "fz", "mx", "my", "mz", "actuation"):
         one = spectra[f"{JOINT}.{quantity}"]
         numbers = [one.damage_equivalent(m, frequency=2) for m in (4, 7.5)]
@@ -111,7 +111,7 @@ def test_spectrum_shows_and_writes_what_the_library_counts(run, tmp_path):
     assert sum(float(row["cycles"]) for row in rows) == one.cycles
     assert float(rows[0]["cycles from here"]) == one.cycles
     assert float(rows[-1]["from"]) <= one.largest < float(rows[-1]["to"])
-    assert len(mbd.load_loads(loads, arm).time) == 201 and "201 rows written" in err
+    assert len(arm.read_loads(loads).time) == 201 and "201 rows written" in err
 
 
 def test_spectrum_in_a_plane_and_of_resultants(run):
@@ -121,7 +121,7 @@ def test_spectrum_in_a_plane_and_of_resultants(run):
     assert code == 0 and "leaves no cycle in the length" in err
     assert " force " in out and "degrees from x to y" in out
     arm = mbd.load(ARM)
-    loads = arm.joint_loads(mbd.load_motion(MOTION, arm), joints=JOINT)
+    loads = arm.joint_loads(arm.read_motion(MOTION), joints=JOINT)
     worst = loads.spectra(plane="xy").worst_direction(f"{JOINT}.force", 5.0)
     lines = iter(out.partition("worst direction of")[2].splitlines())
     next(x for x in lines if x.startswith(f"{JOINT}.force "))

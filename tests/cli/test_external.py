@@ -25,7 +25,7 @@ def force(tmp_path):
 
 def expected_loads(force):
     robot = mbd.load(ARM)
-    return robot.joint_loads(mbd.load_motion(MOTION, robot), joints=[JOINT], external=force)
+    return robot.joint_loads(robot.read_motion(MOTION), joints=[JOINT], external=force)
 
 
 def test_loads_and_their_file_tell_the_force(run, force, tmp_path):
@@ -85,7 +85,7 @@ def test_a_simulation_moves_under_the_force(run, force, tmp_path):
     assert code == 0, err
     assert "held beyond its ends, in link axes at 0 0 -0.4 m" in err
     robot = mbd.load(rod)
-    given = mbd.load_external(tip, robot, outside="hold", point=(0, 0, -0.4))
+    given = robot.read_external(tip, outside="hold", point=(0, 0, -0.4))
     ours = mbd.simulate(robot, 0.2, q=[0.5], external=given)
     assert np.allclose(read_table(out).column("hinge"), ours.q[:, 0], rtol=1e-14)
 

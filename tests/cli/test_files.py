@@ -24,7 +24,7 @@ JOINT = "lbr_iiwa_joint_3"
 @pytest.fixture(scope="module")
 def loads():
     arm = mbd.load(ARM)
-    return arm.joint_loads(mbd.load_motion(MOTION, arm), joints=JOINT, reaction=True)
+    return arm.joint_loads(arm.read_motion(MOTION), joints=JOINT, reaction=True)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "npz", "h5"])
@@ -32,14 +32,14 @@ def test_loads_in_files_are_those_of_python_to_the_last_bit(tmp_path, capsys, lo
     out = tmp_path / f"l.{kind}"
     assert main(["loads", ARM, MOTION, "--joints", JOINT, "--reaction", "-o", str(out)]) == 0
     assert f"201 rows written to {out}" in capsys.readouterr().err
-    found = mbd.load_loads(out, mbd.load(ARM))
+    found = mbd.load(ARM).read_loads(out)
     for name in ("force", "moment", "actuation", "reaction_force", "reaction_moment", "time"):
         assert np.array_equal(getattr(found, name), getattr(loads, name)), name
     motion = tmp_path / f"m.{kind}"
-    mbd.load_motion(MOTION, mbd.load(ARM)).save(motion)
+    mbd.load(ARM).read_motion(MOTION).save(motion)
     again = tmp_path / "again.h5"
     assert main(["loads", ARM, str(motion), "--joints", JOINT, "-o", str(again)]) == 0
-    assert np.array_equal(mbd.load_loads(again, mbd.load(ARM)).force, loads.force)
+    assert np.array_equal(mbd.load(ARM).read_loads(again).force, loads.force)
 
 
 def test_a_simulation_in_files_is_read_by_pandas_and_h5py(tmp_path):
@@ -55,7 +55,7 @@ def test_a_simulation_in_files_is_read_by_pandas_and_h5py(tmp_path):
     assert set(frames) == set(frame.columns)
     for name, values in frames.items():
         assert np.array_equal(frame[name], values), name
-    assert len(mbd.load_motion(tmp_path / "r.h5", mbd.load(BAR)).time) == 201
+    assert len(mbd.load(BAR).read_motion(tmp_path / "r.h5").time) == 201
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "h5", "svg"])

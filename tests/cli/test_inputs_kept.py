@@ -150,6 +150,6 @@ def test_a_history_does_not_replace_its_motion(folder):
     robot = mbd.load(MACHINE)
     options = {"actuated": "crank", "near": {"crank": 0.5}}
     with pytest.raises(FileError, match="this file is read"):
-        mbd.load_history(MOTION, robot, output=folder / MOTION, **options)
+        robot.load_history(MOTION, output=folder / MOTION, **options)
     assert contents(folder) == before
-    assert mbd.load_history(MOTION, robot, output="loads.csv", **options).rows == 30
+    assert robot.load_history(MOTION, output="loads.csv", **options).rows == 30

@@ -135,7 +135,7 @@ def test_simulate_writes_the_librarys_motion_and_loads(run, tmp_path):
 def test_a_simulated_motion_without_loads_is_a_motion_for_mbd_loads(run, tmp_path):
     path = tmp_path / "run.csv"
     run("simulate", BAR, *START, "--seconds", "0.2", "--torque", "crank=3", "-o", path)
-    motion = mbd.load_motion(path, mbd.load(BAR))
+    motion = mbd.load(BAR).read_motion(path)
     assert not motion.notes
     loads = mbd.load(BAR).joint_loads(motion.q, motion.v, motion.a, ["crank"], actuated=["crank"])
     assert np.allclose(loads.actuation, 3.0, atol=1e-9)
@@ -219,7 +219,7 @@ def test_loads_in_loops_are_the_librarys(run, motion, tmp_path):
     assert (code, out) == (0, "")
     assert "21 rows written" in err
     bar, table = mbd.load(BAR), read_table(path)
-    given = mbd.load_motion(motion, bar)
+    given = bar.read_motion(motion)
     loads = bar.joint_loads(given.q, given.v, given.a, ["crank", "coupler_pin"], actuated=["crank"])
     assert np.array_equal(table.column("coupler_pin.fz"), loads.force[:, 1, 2])
     assert np.array_equal(table.column("crank.actuation"), loads.actuation[:, 0])

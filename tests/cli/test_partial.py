@@ -28,13 +28,13 @@ def test_loads_of_legs_from_the_pose_of_the_platform(run, tmp_path):
     assert code == 0, err
     assert "completed from top.x" in err
     robot = mbd.load(STEWART)
-    motion = mbd.load_motion(path, robot, frames={"top": "platform"})
+    motion = robot.read_motion(path, frames={"top": "platform"})
     loads = robot.joint_loads(motion, joints=LEGS, actuated=LEGS)
-    written = mbd.load_loads(tmp_path / "loads.npz", robot)
+    written = robot.read_loads(tmp_path / "loads.npz")
     np.testing.assert_allclose(written.force, loads.force, rtol=0, atol=1e-6)
     code, _, err = run("complete", STEWART, path, *place, "-o", tmp_path / "whole.npz")
     assert code == 0, err
-    whole = mbd.load_motion(tmp_path / "whole.npz", robot)
+    whole = robot.read_motion(tmp_path / "whole.npz")
     np.testing.assert_allclose(whole.q, motion.q, rtol=0, atol=1e-14)
 
 
@@ -59,7 +59,7 @@ def test_a_path_of_the_tool_becomes_a_motion_that_other_commands_take(run, tmp_p
     )  # fmt: skip
     assert code == 0, err
     assert "8 of 8 rows of tool reached" in err
-    motion = mbd.load_motion(tmp_path / "motion.npz", arm)
+    motion = arm.read_motion(tmp_path / "motion.npz")
     place = arm.placement(motion.q, "lbr_iiwa_link_ee")
     tip = place[:, :3, 3] + 0.1 * place[:, :3, 2]
     np.testing.assert_allclose(tip, x, rtol=0, atol=1e-9)

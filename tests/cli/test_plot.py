@@ -65,7 +65,7 @@ def test_a_history_is_drawn_as_it_stands(tmp_path, history):
 
 def test_loads_of_loops_need_their_actuators(tmp_path, history, capsys):
     motion = tmp_path / "m.csv"
-    mbd.load_motion(history, mbd.load(BAR)).save(motion)
+    mbd.load(BAR).read_motion(history).save(motion)
     out = tmp_path / "a.png"
     assert main(["plot", BAR, str(motion), "-o", str(out)]) == 2
     assert "--actuated" in capsys.readouterr().err

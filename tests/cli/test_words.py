@@ -59,7 +59,7 @@ def test_payloads_are_added(run, tmp_path):
         torques[payload] = read_table(tmp_path / "o.csv").column("hinge.actuation")
     rod = mbd.load(PENDULUM)
     moved = rod.with_payload("tip", 2.0, (0.5, 0, 0)).with_payload("rod", 1.0)
-    path = mbd.load_motion(motion, rod)
+    path = rod.read_motion(motion)
     for robot, payload in ((rod.with_payload("tip", 2.0), ("tip,2",)), (moved, tuple(torques)[2])):
         expected = robot.inverse_dynamics(path.q, path.v, path.a)[:, 0]
         assert torques[payload] == pytest.approx(expected, rel=1e-8, abs=1e-9)

@@ -208,7 +208,7 @@ def test_a_link_far_from_the_origin_keeps_its_digits():
 
 def iiwa_along_its_motion():
     arm = mbd.load("urdf/kuka_iiwa.urdf")
-    motion = mbd.load_motion("urdf/kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion("urdf/kuka_iiwa_motion.csv")
     return arm, motion
 
 

@@ -58,7 +58,7 @@ def test_fields_look_as_nastran_has_them(value, text):
 def bodies():
     """Free bodies of a link in a tree, at several instants, and of one in a loop."""
     arm = mbd.load("urdf/kuka_iiwa.urdf")
-    motion = mbd.load_motion("urdf/kuka_iiwa_motion.csv", arm)
+    motion = arm.read_motion("urdf/kuka_iiwa_motion.csv")
     tree = arm.free_body("lbr_iiwa_link_3", motion).at()
     bar = four_bar()
     run = mbd.simulate(bar, 0.2, step=1e-3, q=bar.assemble(near={"crank": 0.5}).q)

@@ -130,13 +130,13 @@ def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix,
     path = arm_motion(tmp_path / "motion.parquet", rows=1500)
     target = tmp_path / f"loads{suffix}"
     read = []
-    history = mbd.load_history(
-        path, ARM, JOINTS, output=target, progress=read.append, threads=2, exponents=[4.0]
+    history = ARM.load_history(
+        path, JOINTS, output=target, progress=read.append, threads=2, exponents=[4.0]
     )
     assert np.isclose(sum(read), path.stat().st_size)
     assert history.spectra.spectra[0].exponents == (4.0,)
-    whole = ARM.joint_loads(mbd.load_motion(path, ARM), joints=JOINTS)
-    written = mbd.load_loads(target, ARM)
+    whole = ARM.joint_loads(ARM.read_motion(path), joints=JOINTS)
+    written = ARM.read_loads(target)
     assert written.joints == whole.joints and str(written.convention) == str(whole.convention)
     for name in ("force", "moment", "actuation", "time"):
         wanted = getattr(whole, name)
@@ -156,7 +156,7 @@ def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
 
     found = stream(path, answer=counted, smoothing=Smoothing("off"))
     assert sum(lengths) == 3000 and max(lengths) <= 400
-    loads = ARM.joint_loads(mbd.load_motion(path, ARM, smooth="off"), joints=JOINTS)
+    loads = ARM.joint_loads(ARM.read_motion(path, smooth="off"), joints=JOINTS)
     whole = load_history(loads)
     columns = {f"{j}.f{x}": loads[j].force[:, k] for j in JOINTS for k, x in enumerate("xyz")}
     columns |= {f"{j}.force": np.linalg.norm(loads[j].force, axis=1) for j in JOINTS}

@@ -24,9 +24,9 @@ def test_names_and_units_of_columns_are_those_that_are_given(tmp_path):
     machine = press()
     plain = write(tmp_path / "p.csv", ["stroke", "ram.fz"], np.column_stack([STROKE, FORCE]))
     rename = {"Weg": "stroke", "F1": "ram.fz", "status": None}
-    found = mbd.load_external(others(tmp_path / "o.csv"), machine, rename=rename, unit=["mm", "kN"])
+    found = machine.read_external(others(tmp_path / "o.csv"), rename=rename, unit=["mm", "kN"])
     q = np.linspace(0.0, 0.02, 7)[:, None]
-    expected = mbd.load_external(plain, machine).along(None, q)["ram"]
+    expected = machine.read_external(plain).along(None, q)["ram"]
     assert np.abs(expected).max() > 400.0
     assert np.allclose(found.along(None, q)["ram"], expected, rtol=1e-13, atol=1e-11)
 
@@ -34,20 +34,20 @@ def test_names_and_units_of_columns_are_those_that_are_given(tmp_path):
 def test_a_unit_that_a_column_says_stays(tmp_path):
     rows = np.column_stack([STROKE, FORCE])
     path = write(tmp_path / "p.csv", ["stroke [m]", "ram.fz [N]"], rows)
-    found = mbd.load_external(path, press(), unit=["mm", "kN"])
+    found = press().read_external(path, unit=["mm", "kN"])
     assert found.along(None, [[0.01]])["ram"][0, 2] == -1500.0
 
 
 def test_names_and_units_that_are_none_are_refused(tmp_path):
     path, machine = others(tmp_path / "o.csv"), press()
     with pytest.raises(FileError, match=r"rename: .*'F2'"):
-        mbd.load_external(path, machine, rename={"F2": "ram.fz"})
+        machine.read_external(path, rename={"F2": "ram.fz"})
     with pytest.raises(StateError, match=r"unit: expected one of .*got 'A'"):
-        mbd.load_external(path, machine, unit="A")
+        machine.read_external(path, unit="A")
     with pytest.raises(StateError, match="measure the same"):
-        mbd.load_external(path, machine, unit=["N", "kN"])
+        machine.read_external(path, unit=["N", "kN"])
     with pytest.raises(StateError, match="a sensor's columns have a prefix"):
-        mbd.load_external(path, machine, sensors={"ram": "F"}, unit="kN")
+        machine.read_external(path, sensors={"ram": "F"}, unit="kN")
 
 
 def test_commands_take_the_same_options(tmp_path, capfd):
@@ -58,7 +58,7 @@ def test_commands_take_the_same_options(tmp_path, capfd):
     names = ["Weg=stroke", "F1=ram.fz", "status="]
     output = tmp_path / "l.npz"
     assert main([*words, "--external-rename", *names, "-o", str(output)]) == 0
-    force = mbd.load_loads(output, machine)["stroke"].force[0, 2]
+    force = machine.read_loads(output)["stroke"].force[0, 2]
     assert force == pytest.approx(3.0 * 9.81 + 1500.0, rel=1e-6)
     assert main([*words, "--external-rename", "Weg"]) == 2
     assert "--external-rename: expected THERE=HERE" in capfd.readouterr().err

@@ -14,7 +14,7 @@ from tests.tolerances import REFEREE, ROUNDING
 def stroke_motion(machine, tmp_path, depth=0.2):
     time = np.linspace(0.0, 2.0, 101)
     rows = np.column_stack([time, -depth * np.sin(0.5 * np.pi * time)])
-    return mbd.load_motion(write(tmp_path / "m.csv", ["time", "stroke"], rows), machine)
+    return machine.read_motion(write(tmp_path / "m.csv", ["time", "stroke"], rows))
 
 
 def test_a_press_force_over_stroke_stands_in_the_guide(tmp_path):
@@ -37,9 +37,9 @@ def test_a_force_with_a_direction_acts_on_that_way_only(tmp_path):
     motion = stroke_motion(machine, tmp_path)
     columns = ["stroke", "ram.fz [N]"]
     rows = [(-0.3, 500.0), (0.0, 100.0)]
-    both = mbd.load_external(write(tmp_path / "p.csv", columns, rows), machine)
-    down = mbd.load_external(tmp_path / "p.csv", machine, direction="falling")
-    up = mbd.load_external(tmp_path / "p.csv", machine, direction="rising")
+    both = machine.read_external(write(tmp_path / "p.csv", columns, rows))
+    down = machine.read_external(tmp_path / "p.csv", direction="falling")
+    up = machine.read_external(tmp_path / "p.csv", direction="rising")
     forces = [f.along(motion.time, motion.q, motion.v)["ram"][:, 2] for f in (both, down, up)]
     falls = motion.v[:, 0] < 0.0
     assert np.array_equal(forces[1], np.where(falls, forces[0], 0.0))
@@ -71,7 +71,7 @@ def test_loads_under_process_forces_are_those_of_pinocchio(reference, tmp_path):
     if point is not None:
         said = {**said, "point": "{:g}, {:g}, {:g}".format(*point)}
     file = write(tmp_path / "f.csv", ["time", *names], np.column_stack([time, table]), **said)
-    motion = mbd.load_motion(path.parent / "kuka_iiwa_motion.csv", robot)
+    motion = robot.read_motion(path.parent / "kuka_iiwa_motion.csv")
     loads = robot.joint_loads(motion, external=file)
     model = pin.buildModelFromUrdf(str(path))
     data = model.createData()
@@ -118,7 +118,7 @@ def test_one_force_in_other_axes_and_about_other_points_is_the_same(tmp_path):
     for name, (rows, prefix, at_point) in tables.items():
         columns = [prefix + c for c in (*COMPONENTS, "px", "py", "pz")][: rows.shape[1]]
         file = write(tmp_path / "f.csv", ["time", *columns], np.column_stack([motion.time, rows]))
-        given = mbd.load_external(file, robot, point=at_point)
+        given = robot.read_external(file, point=at_point)
         loads = robot.joint_loads(motion, external=given)
         size = np.abs(expected.wrench).max()
         assert np.abs(loads.wrench - expected.wrench).max() < 10 * ROUNDING * size, name
@@ -153,7 +153,7 @@ def given_forces(robot, tmp_path):
         if name == "over a position":
             how = {**how, "outside": "zero"}
         file = write(tmp_path / "f.csv", [first, *names], rows)
-        found[name] = mbd.load_external(file, robot, **how)
+        found[name] = robot.read_external(file, **how)
     return found
 
 
@@ -206,7 +206,7 @@ def test_a_history_and_a_report_count_process_forces_and_say_so(tmp_path):
     names = [f"hand.{c}" for c in COMPONENTS]
     file = write(tmp_path / "f.csv", ["time", *names], np.column_stack([time, table]))
     loads = robot.joint_loads(motion_of(run), external=file)
-    history = mbd.load_history(tmp_path / "m.csv", robot, external=file)
+    history = robot.load_history(tmp_path / "m.csv", external=file)
     peak = history["shoulder.my"].peak
     row = np.abs(loads["shoulder"].moment[:, 1]).argmax()
     assert np.isclose(peak.value, loads["shoulder"].moment[row, 1], rtol=1e-9)
@@ -232,7 +232,7 @@ def test_beyond_a_table_that_ends_with_forces_something_must_be_said(tmp_path):
         mbd.simulate(machine, 0.1, external=file)
     deep = motion.q[:, 0] < -0.1
     for outside, force in (("zero", 0.0), ("hold", 500.0)):
-        given = mbd.load_external(file, machine, outside=outside)
+        given = machine.read_external(file, outside=outside)
         found = given.along(motion.time, motion.q)["ram"][:, 2]
         assert np.array_equal(found[deep], np.full(deep.sum(), force))
     assert given.along(None, np.array([[0.2], [0.3]]))["ram"][1, 2] == 0.0  # it ends with zero
@@ -254,7 +254,7 @@ def test_beyond_a_table_that_ends_with_forces_something_must_be_said(tmp_path):
 def test_a_table_that_says_no_force_is_refused_with_what_to_do(columns, rows, said, tmp_path):
     file = write(tmp_path / "p.csv", columns, rows)
     with pytest.raises(FileError, match=said):
-        mbd.load_external(file, press())
+        press().read_external(file)
 
 
 def test_options_that_do_not_fit_the_table_are_refused(tmp_path):
@@ -268,12 +268,12 @@ def test_options_that_do_not_fit_the_table_are_refused(tmp_path):
         ({"point": (1, 2)}, "point: expected"),
     ):
         with pytest.raises(mbd.MbdError, match=said):
-            mbd.load_external(file, machine, **options)
+            machine.read_external(file, **options)
 
 
 def test_forces_of_another_mechanism_are_refused(tmp_path):
     file = write(tmp_path / "p.csv", ["time", "ram.fz"], [(0, 1), (1, 1)])
-    given = mbd.load_external(file, press())
+    given = press().read_external(file)
     heavier = press().with_payload("ram", 2.0)
     at = {"q": [0.0], "v": [0.0], "a": [0.0], "t": 0.5}
     assert np.isclose(heavier.joint_loads(**at, external=given).actuation[0], 5 * 9.81 - 1)

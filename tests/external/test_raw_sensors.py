@@ -21,7 +21,7 @@ def moved(robot):
 def readings(path, robot, motion, rows, reads="parent"):
     columns = ["time", *(f"ft.{c}" for c in COMPONENTS)]
     write(path, columns, np.column_stack([motion.time, rows]))
-    return mbd.load_external(path, robot, sensors={"hand": "ft"}, reads=reads)
+    return robot.read_external(path, sensors={"hand": "ft"}, reads=reads)
 
 
 def pinocchios_loads(robot, motion, force):

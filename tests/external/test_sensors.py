@@ -50,11 +50,11 @@ def test_a_sensor_acts_as_the_force_that_it_reads(tmp_path):
     path, motion = recording(tmp_path, robot, rows)
     expected = robot.joint_loads(motion, external={"hand": rows})
     for reads, sign in (("environment", 1.0), ("parent", -1.0)):
-        given = mbd.load_external(path, robot, sensors={"hand": "wrist"}, reads=reads)
+        given = robot.read_external(path, sensors={"hand": "wrist"}, reads=reads)
         assert np.array_equal(given.along(motion.time, motion.q)["hand"], sign * rows)
         assert f"reads {reads}" in given.said[0]
-    again = mbd.load_motion(path, robot, ignore="wrist*")
-    given = mbd.load_external(path, robot, sensors={"hand": "wrist"})
+    again = robot.read_motion(path, ignore="wrist*")
+    given = robot.read_external(path, sensors={"hand": "wrist"})
     assert np.array_equal(robot.joint_loads(again, external=given).wrench, expected.wrench)
 
 
@@ -64,7 +64,7 @@ def test_a_sensor_that_reads_its_parent_reads_the_load_of_its_joint(tmp_path):
     rows = wave(21)[1]
     columns = ["time", *(f"cell.{c}" for c in COMPONENTS)]
     path = write(tmp_path / "s.csv", columns, np.column_stack([wave(21)[0], rows]))
-    given = mbd.load_external(path, machine, sensors={"cell": "cell"}, reads="parent")
+    given = machine.read_external(path, sensors={"cell": "cell"}, reads="parent")
     still = np.zeros((21, 1))
     loads = machine.joint_loads(still, still, still, ["bolts"], external=given, t=wave(21)[0])
     assert np.allclose(loads.wrench[:, 0], rows, rtol=1e-13, atol=1e-13)
@@ -74,7 +74,7 @@ def test_commands_take_sensors_from_the_motion_itself(tmp_path, capsys):
     from mbd_bridge.cli import main
 
     robot, rows = mbd.load("urdf/kuka_iiwa.urdf"), wave(201, 2.0)[1]
-    motion = mbd.load_motion("urdf/kuka_iiwa_motion.csv", robot)
+    motion = robot.read_motion("urdf/kuka_iiwa_motion.csv")
     columns = ["time", *robot.coordinate_names, *(f"ft_{k}" for k in range(6))]
     path = write(tmp_path / "m.csv", columns, np.column_stack([motion.time, motion.q, rows]))
     joint = "lbr_iiwa_joint_4"
@@ -82,7 +82,7 @@ def test_commands_take_sensors_from_the_motion_itself(tmp_path, capsys):
     words += ["--sensor", "lbr_iiwa_link_ee=ft", "-o", str(tmp_path / "l.npz")]
     assert main(words) == 0
     assert "sensor 'ft', reads environment" in capsys.readouterr().err
-    loads = mbd.load_loads(tmp_path / "l.npz", robot)
+    loads = robot.read_loads(tmp_path / "l.npz")
     expected = robot.joint_loads(motion, joints=joint, external={"lbr_iiwa_link_ee": rows})
     assert np.abs(loads.wrench - expected.wrench).max() < 1e-12 * np.abs(expected.wrench).max()
     assert main([*words[:-3], "hand"]) == 2
@@ -93,6 +93,6 @@ def test_sensors_that_are_not_there_are_told(tmp_path):
     robot = arm()
     path, _ = recording(tmp_path, robot, wave(101)[1])
     with pytest.raises(FileError, match=r"no columns of a sensor begin with 'fist'.*wrist/force"):
-        mbd.load_external(path, robot, sensors={"hand": "fist"})
+        robot.read_external(path, sensors={"hand": "fist"})
     with pytest.raises(StateError, match="use one of environment, parent"):
-        mbd.load_external(path, robot, sensors={"hand": "wrist"}, reads="tool")
+        robot.read_external(path, sensors={"hand": "wrist"}, reads="tool")

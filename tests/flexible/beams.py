@@ -23,14 +23,14 @@ def as_nodes(beam, modes, *, shifted=0.0):
     spin = np.array([0.0, 0.0, shifted])
     shape = shape + np.cross(spin, nodes) + shifted * np.array([0.1, 0.2, 0.0])
     K = matrices(beam, modes)[1]
-    return mbd.ModalBasis(nodes, masses, shape, turn + spin, K)
+    return mbd.flexible.ModalBasis(nodes, masses, shape, turn + spin, K)
 
 
 def pendulum(shape, modes=None) -> Model:
     parts = mbd.Builder("pendulum").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
     parts.joint("elbow", "revolute", "rod", "bob", xyz=(1, 0, 0), axis=(0, 1, 0))
     parts.link("bob", 0.5, (0.1, 0, 0.1), (0.01, 0.01, 0.01))
-    parts.flexible(mbd.FlexibleLink("rod", shape, *([modes] if modes else [])))
+    parts.flexible(mbd.flexible.FlexibleLink("rod", shape, *([modes] if modes else [])))
     return build_model(parts.description())
 
 
@@ -40,10 +40,14 @@ MIDDLE = 20
 
 def rod(*, stiffening=False):
     """A rod along an oblique axis that bends both ways and twists; with a station in a slice."""
-    section = mbd.Section.rectangle(0.02, 0.03)
-    beam = mbd.Beam((0.1, 0, 0), (0.7, 0.8, 0.1), 7e7, 2.6e7, 2700, section)
+    section = mbd.flexible.Section.rectangle(0.02, 0.03)
+    beam = mbd.flexible.Beam((0.1, 0, 0), (0.7, 0.8, 0.1), 7e7, 2.6e7, 2700, section)
     x = (MIDDLE + 0.5) / SLICES * beam.length
     parts = mbd.Builder("rod").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
-    modes = mbd.Modes("clamped-free", 2, 1, 1)
-    parts.flexible(mbd.FlexibleLink("rod", beam, modes, mbd.Damping(), stiffening, {"gauge": x}))
+    modes = mbd.flexible.Modes("clamped-free", 2, 1, 1)
+    parts.flexible(
+        mbd.flexible.FlexibleLink(
+            "rod", beam, modes, mbd.flexible.Damping(), stiffening, {"gauge": x}
+        )
+    )
     return mbd.Mechanism.build(parts, gravity=(0, 0, 0))

@@ -19,18 +19,24 @@ def bar(
     E: float = 7e10,
     density: float = 2700.0,
     rotary: bool = False,
-) -> mbd.Beam:
+) -> mbd.flexible.Beam:
     """Return a rectangular bar along x; by default one of Bernoulli and Euler."""
-    section = mbd.Section.rectangle(width_y, width_z)
-    return mbd.Beam((0, 0, 0), (length, 0, 0), E, 0.37 * E, density, section, rotary_inertia=rotary)
+    section = mbd.flexible.Section.rectangle(width_y, width_z)
+    return mbd.flexible.Beam(
+        (0, 0, 0), (length, 0, 0), E, 0.37 * E, density, section, rotary_inertia=rotary
+    )
 
 
 def cantilever(
-    modes: mbd.Modes, *, tip_mass: float = 0.0, beam: mbd.Beam | None = None, **more: object
+    modes: mbd.flexible.Modes,
+    *,
+    tip_mass: float = 0.0,
+    beam: mbd.flexible.Beam | None = None,
+    **more: object,
 ) -> Model:
     """Return a bar that the ground holds (1 m if no beam is given), a point mass at its end."""
     builder = mbd.Builder("cantilever", root="arm")
-    builder.flexible(mbd.FlexibleLink("arm", beam or bar(1.0), modes, **more))
+    builder.flexible(mbd.flexible.FlexibleLink("arm", beam or bar(1.0), modes, **more))
     if tip_mass:
         builder.link("load", tip_mass)
         builder.joint("tip", "fixed", "arm", "load", xyz=((beam or bar(1.0)).length, 0, 0))
@@ -52,16 +58,18 @@ def random_arm(rng: np.random.Generator, *, stiffening: bool, quaternions: bool)
     builder.joint("j2", "universal", "a", "b", *rng.normal(size=(2, 3)), (0, 0, 1), (0, 1, 0))
     builder.joint("j3", third, "b", "c", (0, 0.7, 0), rng.normal(size=3), axis=(0, 0, 1))
     builder.joint("j4", "prismatic", "a", "d", (0.9, 0, 0), axis=rng.normal(size=3))
-    section = mbd.Section.rectangle(0.02, 0.03)
-    first = mbd.Beam((0, 0, 0), (0.9, 0.2, 0.1), SOFT, 2.6e7, 2700, section)
-    second = mbd.Beam((0, -0.1, 0), (0, 0.7, 0), SOFT, 2.6e7, 2700, section)
-    damping = mbd.Damping(ratio=0.02, alpha=0.3, beta=1e-4)
-    spatial = mbd.Modes("finite-element", 2, 1, 1, 1, elements=3)
+    section = mbd.flexible.Section.rectangle(0.02, 0.03)
+    first = mbd.flexible.Beam((0, 0, 0), (0.9, 0.2, 0.1), SOFT, 2.6e7, 2700, section)
+    second = mbd.flexible.Beam((0, -0.1, 0), (0, 0.7, 0), SOFT, 2.6e7, 2700, section)
+    damping = mbd.flexible.Damping(ratio=0.02, alpha=0.3, beta=1e-4)
+    spatial = mbd.flexible.Modes("finite-element", 2, 1, 1, 1, elements=3)
     for link, beam, modes in (
         ("a", first, spatial),
-        ("b", second, mbd.Modes("pinned-pinned", 1, 2)),
+        ("b", second, mbd.flexible.Modes("pinned-pinned", 1, 2)),
     ):
-        builder.flexible(mbd.FlexibleLink(link, beam, modes, damping, stiffening, {"gauge": 0.3}))
+        builder.flexible(
+            mbd.flexible.FlexibleLink(link, beam, modes, damping, stiffening, {"gauge": 0.3})
+        )
     return build_model(builder.description())
 
 
@@ -88,15 +96,15 @@ def slider_crank(E=STEEL, damping=0.0, *, bends=True, stiffening=False):
     parts.joint("pin", "revolute", "crank", "rod", xyz=(0.15, 0, 0), axis=(0, 0, 1))
     parts.joint("slide", "prismatic", "base", "slider", xyz=(0.45, 0, 0), axis=(1, 0, 0))
     parts.loop("wrist", "revolute", "rod", "slider", axis=(0, 0, 1), xyz=(0.3, 0, 0))
-    section = mbd.Section.rectangle(0.006, 0.006)
-    rod = mbd.Beam((0, 0, 0), (0.3, 0, 0), E, 0.38 * E, 7800, section)
+    section = mbd.flexible.Section.rectangle(0.006, 0.006)
+    rod = mbd.flexible.Beam((0, 0, 0), (0.3, 0, 0), E, 0.38 * E, 7800, section)
     mass = 0.006**2 * 0.3 * 7800
     if not bends:
         along, across = mass / 12 * 2 * 0.006**2, mass / 12 * (0.3**2 + 0.006**2)
         parts.link("rod", mass, (0.15, 0, 0), (along, across, across))
         return mbd.Mechanism.build(parts)
-    modes = mbd.Modes("pinned-pinned", 1)
-    one = mbd.FlexibleLink("rod", rod, modes, mbd.Damping(damping), stiffening)
+    modes = mbd.flexible.Modes("pinned-pinned", 1)
+    one = mbd.flexible.FlexibleLink("rod", rod, modes, mbd.flexible.Damping(damping), stiffening)
     return mbd.Mechanism.build(parts.flexible(one))
 
 

@@ -29,7 +29,7 @@ def as_basis(columns):
     inertias[:, 2, 2] = np.diag(M)[1::2]
     nodes = np.column_stack([x, 0 * x, 0 * x])
     k = columns.T @ K @ columns
-    return mbd.ModalBasis(
+    return mbd.flexible.ModalBasis(
         nodes, masses, moves, turns, 0.5 * (k + k.T), np.arange(101, 101 + COUNT), inertias
     )
 
@@ -48,4 +48,6 @@ def machine(shape, **more):
     parts = mbd.Builder("arm").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
     parts.joint("elbow", "revolute", "rod", "bob", xyz=(LENGTH, 0, 0), axis=(0, 0, 1))
     parts.link("bob", 0.5, (0.1, 0, 0), (0.01, 0.01, 0.01))
-    return build_model(parts.flexible(mbd.FlexibleLink("rod", shape, **more)).description())
+    return build_model(
+        parts.flexible(mbd.flexible.FlexibleLink("rod", shape, **more)).description()
+    )

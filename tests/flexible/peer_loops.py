@@ -51,7 +51,7 @@ def bent(name: str, count: int, **options: object) -> mbd.Mechanism:
             one,
             beam=replace(one.beam, rotary_inertia=False),
             modes=replace(one.modes, bending_y=count),
-            damping=mbd.Damping(),
+            damping=mbd.flexible.Damping(),
             stiffening=False,
             **options,
         )
@@ -120,7 +120,9 @@ def plan(case: Case) -> dict[str, object]:
     }  # fmt: skip
 
 
-def mesh(machine: mbd.Mechanism, link: mbd.FlexibleLink, pins: object) -> dict[str, object]:
+def mesh(
+    machine: mbd.Mechanism, link: mbd.flexible.FlexibleLink, pins: object
+) -> dict[str, object]:
     """Return nodes, lumped masses, modes and stiffness: Gauss points, and where pins are."""
     beam, modes = link.beam, modes_of(machine.model.description, link)
     x, weight = gauss(intervals(beam.breaks, *(nodes_of(mode.function) for mode in modes)))
@@ -158,7 +160,7 @@ def compare(case: Case) -> tuple[float, float, float, float, float]:
     machine, model = case.machine, case.machine.model
     push = {f"{link}.tip": [*vector, 0, 0, 0] for link, _, vector in case.forces}
 
-    def run() -> mbd.Simulation:
+    def run() -> mbd.simulation.Simulation:
         return mbd.simulate(
             machine, case.seconds, step=case.step, q=case.q, v=case.v,
             external=push or None, external_in="world",

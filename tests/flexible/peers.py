@@ -28,7 +28,7 @@ def main() -> None:
     """Print differences and times a step for two and four modes."""
     for count in (2, 4):
         beam = bar(1.0, E=7e8)
-        link = mbd.FlexibleLink("rod", beam, mbd.Modes("clamped-free", count))
+        link = mbd.flexible.FlexibleLink("rod", beam, mbd.flexible.Modes("clamped-free", count))
         parts = mbd.Builder("pendulum").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
         parts.link("bob", LOAD).joint("screw", "fixed", "rod", "bob", xyz=(1, 0, 0))
         machine = mbd.Mechanism.build(parts.flexible(link), gravity=(0, 0, 0))
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def exudyn(
-    machine: mbd.Mechanism, link: mbd.FlexibleLink, beam: mbd.Beam
+    machine: mbd.Mechanism, link: mbd.flexible.FlexibleLink, beam: mbd.flexible.Beam
 ) -> tuple[np.ndarray, float]:
     """Return Exudyn's times and displacements of the end, and the seconds it took."""
     x, weight = gauss(np.linspace(0.0, beam.length, 3))

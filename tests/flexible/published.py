@@ -26,29 +26,29 @@ from mbd_bridge.model import build_model
 TITLE = "{:28} {:>6} {:>9} {:>12}  {}"
 
 
-def hertz(basis: mbd.ModalBasis) -> np.ndarray:
+def hertz(basis: mbd.flexible.ModalBasis) -> np.ndarray:
     return np.sqrt(np.diag(basis.stiffness) / np.diag(basis.mass_matrix())) / (2 * np.pi)
 
 
-def coupling(basis: mbd.ModalBasis) -> float:
+def coupling(basis: mbd.flexible.ModalBasis) -> float:
     """Return the largest cosine between two modes by the nodal masses."""
     M = basis.mass_matrix()
     size = np.sqrt(np.diag(M))
     return float(np.abs(M / np.outer(size, size) - np.eye(len(M))).max())
 
 
-def show(name: str, basis: mbd.ModalBasis) -> None:
+def show(name: str, basis: mbd.flexible.ModalBasis) -> None:
     frequencies = ", ".join(f"{f:.6g}" for f in hertz(basis)[:6])
     print(TITLE.format(name, len(basis.nodes), f"{basis.mass:.4g}", f"{coupling(basis):.1e}", ""))
     print(f"    {frequencies} Hz")
 
 
-def machine(shape: mbd.ModalBasis | mbd.Beam, tip: bool) -> mbd.Mechanism:
+def machine(shape: mbd.flexible.ModalBasis | mbd.flexible.Beam, tip: bool) -> mbd.Mechanism:
     parts = mbd.Builder("bar").joint("hinge", "revolute", "base", "bar", axis=(0, 0, 1))
-    modes = {} if isinstance(shape, mbd.ModalBasis) else {
-        "modes": mbd.Modes("craig-bampton", 2, 2, 0, elements=10)
+    modes = {} if isinstance(shape, mbd.flexible.ModalBasis) else {
+        "modes": mbd.flexible.Modes("craig-bampton", 2, 2, 0, elements=10)
     }  # fmt: skip
-    parts.flexible(mbd.FlexibleLink("bar", shape, **modes))
+    parts.flexible(mbd.flexible.FlexibleLink("bar", shape, **modes))
     if tip:
         inertia = 0.00259 * POUND_MASS * INCH**2
         parts.link("load", 0.00259 * POUND_MASS, (0, 0, 0), (inertia,) * 3)
@@ -62,23 +62,26 @@ INCH, POUND_MASS = 0.0254, 4.4482216152605 / 0.0254
 def main(nastran: Path, uff: Path) -> None:
     print(TITLE.format("file", "nodes", "kg", "coupling", ""))
     models = nastran / "models"
-    bar = mbd.load_modal_basis(
+    bar = mbd.flexible.load_modal_basis(
         models / "beam_modes/beam_modes_m2.op2",
         model=models / "beam_modes/beam_modes.dat",
         unit="in-lbf",
     )
     show("beam_modes_m2.op2", bar)
-    mixed = mbd.load_modal_basis(models / "sol_101_elements/mode_solid_shell_bar.op2")
+    mixed = mbd.flexible.load_modal_basis(models / "sol_101_elements/mode_solid_shell_bar.op2")
     show("mode_solid_shell_bar.op2", mixed)
-    plain = mbd.load_modal_basis(uff / "data/2411 and 2414.uff", masses=10.0)
+    plain = mbd.flexible.load_modal_basis(uff / "data/2411 and 2414.uff", masses=10.0)
     edges = [np.isclose(plain.nodes[:, k], end) for k in (0, 1) for end in (0, 1)]
     weights = 0.5 ** np.sum(edges, axis=0)
     masses = 10.0 * weights / weights.sum()
-    show("2411 and 2414.uff", mbd.load_modal_basis(uff / "data/2411 and 2414.uff", masses=masses))
+    show(
+        "2411 and 2414.uff",
+        mbd.flexible.load_modal_basis(uff / "data/2411 and 2414.uff", masses=masses),
+    )
 
     E, density = 3e7 * 4.4482216152605 / INCH**2, 7.4851e-4 * POUND_MASS / INCH**3
-    section = mbd.Section.circle(2 * INCH)
-    beam = mbd.Beam((0, 0, 0), (10 * INCH, 0, 0), E, E / 2.58, density, section)
+    section = mbd.flexible.Section.circle(2 * INCH)
+    beam = mbd.flexible.Beam((0, 0, 0), (10 * INCH, 0, 0), E, E / 2.58, density, section)
     ours, theirs = machine(beam, True), machine(bar, False)
     print(f"{'':12}{'from OP2':>14}{'own beam':>14}")
     print(f"{'mass, kg':12}{bar.mass:14.5f}{beam_mass(ours):14.5f}")

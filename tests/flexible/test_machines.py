@@ -27,9 +27,9 @@ def test_the_forearm_hangs_by_the_beams_closed_form():
     arm = mbd.load(OWN / "flexible_robot_arm.urdf")
     names = list(arm.coordinate_names)
     joints = {name: "0" for name in names if "mode" not in name}
-    rest = mbd.equilibrium(mbd.System(arm, prescribed=joints))
+    rest = mbd.linear.equilibrium(mbd.System(arm, prescribed=joints))
     z = sum(rest.q[names.index(f"forearm.mode{k}")] for k in (3, 4))
-    section = mbd.Section.tube(0.15, 0.13)
+    section = mbd.flexible.Section.tube(0.15, 0.13)
     EI, L, g = 70e9 * section.Iy, 1.4, 9.81
     F, C = (18 + 25) * g, (18 * 0.05 + 25 * (0.15 + 0.12)) * g
     bent = F * L**3 / (3 * EI) + C * L**2 / (2 * EI) + 2700 * section.A * g * L**4 / (8 * EI)
@@ -40,7 +40,7 @@ def test_the_rods_frequency_between_pins_is_the_closed_form():
     rod = mbd.load(OWN / "flexible_slider_crank.urdf")
     assert rod.model.description.flexible[0].stiffening
     (part,) = rod.model.flexible
-    section = mbd.Section.circle(0.006)
+    section = mbd.flexible.Section.circle(0.006)
     omega = (np.pi / 0.3) ** 2 * np.sqrt(2e11 * section.Iz / (7870 * section.A))
     assert omega / (2 * np.pi) == pytest.approx(132.0, abs=0.1)  # as the file says
     mass = 0.5 * 7870 * section.A * 0.3  # of a half sine

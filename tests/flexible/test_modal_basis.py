@@ -17,7 +17,7 @@ SUMS = 1e-9
 
 @pytest.mark.parametrize("shifted", [0.0, 0.7])
 def test_a_beams_modes_at_nodes_move_as_the_beam(shifted):
-    beam, modes = bar(1.0, E=7e7), mbd.Modes("clamped-free", 2, 1)
+    beam, modes = bar(1.0, E=7e7), mbd.flexible.Modes("clamped-free", 2, 1)
     ours = pendulum(beam, modes)
     shapes = basis(ours.description.flexible[0], beam, 0.0, [1.0])
     other = pendulum(as_nodes(beam, shapes, shifted=shifted))
@@ -29,16 +29,23 @@ def test_a_beams_modes_at_nodes_move_as_the_beam(shifted):
 
 
 def test_frequencies_stand_for_a_stiffness():
-    modes = basis(mbd.FlexibleLink("a", bar(1.0), mbd.Modes("clamped-free", 2)), bar(1.0), 0, [1])
+    modes = basis(
+        mbd.flexible.FlexibleLink("a", bar(1.0), mbd.flexible.Modes("clamped-free", 2)),
+        bar(1.0),
+        0,
+        [1],
+    )
     plain = as_nodes(bar(1.0), modes)
     M, K = matrices(bar(1.0), modes)
     hertz = np.sqrt(np.diag(K) / np.diag(M)) / (2 * np.pi)
-    again = mbd.ModalBasis(plain.nodes, plain.masses, plain.displacement, plain.rotation, hertz)
+    again = mbd.flexible.ModalBasis(
+        plain.nodes, plain.masses, plain.displacement, plain.rotation, hertz
+    )
     assert np.allclose(again.stiffness, K, atol=1e-9 * K.max())
 
 
 def test_modal_bases_that_do_not_fit_are_refused():
-    modes = basis(mbd.FlexibleLink("a", bar(1.0)), bar(1.0), 0.0, [1.0])
+    modes = basis(mbd.flexible.FlexibleLink("a", bar(1.0)), bar(1.0), 0.0, [1.0])
     good = as_nodes(bar(1.0), modes)
     parts = (good.nodes, good.masses, good.displacement, good.rotation, good.stiffness)
     for place, wrong, message in (
@@ -50,17 +57,17 @@ def test_modal_bases_that_do_not_fit_are_refused():
         (4, [12.0, -30.0], "none below 0"),
         (4, np.array([[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
     ):
-        with pytest.raises(mbd.ModelError, match=message):
-            mbd.ModalBasis(*parts[:place], wrong, *parts[place + 1 :])
+        with pytest.raises(mbd.errors.ModelError, match=message):
+            mbd.flexible.ModalBasis(*parts[:place], wrong, *parts[place + 1 :])
     builder = mbd.Builder("far").joint("hinge", "revolute", "base", "rod")
     builder.joint("weld", "fixed", "rod", "tool", xyz=(0.5, 0.1, 0))
-    with pytest.raises(mbd.ModelError, match=r"no node at \[0.5, 0.1, 0"):
-        build_model(builder.flexible(mbd.FlexibleLink("rod", good)).description())
-    with pytest.raises(mbd.ModelError, match="number of a node"):
-        mbd.FlexibleLink("rod", good, stations={"gauge": 0.5})
-    with pytest.raises(mbd.ModelError, match="own modes"):
-        mbd.FlexibleLink("rod", good, stiffening=True)
+    with pytest.raises(mbd.errors.ModelError, match=r"no node at \[0.5, 0.1, 0"):
+        build_model(builder.flexible(mbd.flexible.FlexibleLink("rod", good)).description())
+    with pytest.raises(mbd.errors.ModelError, match="number of a node"):
+        mbd.flexible.FlexibleLink("rod", good, stations={"gauge": 0.5})
+    with pytest.raises(mbd.errors.ModelError, match="own modes"):
+        mbd.flexible.FlexibleLink("rod", good, stiffening=True)
     machine = mbd.Mechanism(pendulum(good))
     still = np.zeros(machine.nv)
-    with pytest.raises(mbd.ModelError, match="need a Beam"):
-        mbd.section_loads(machine, "rod", 0.5, still, still, still)
+    with pytest.raises(mbd.errors.ModelError, match="need a Beam"):
+        mbd.flexible.section_loads(machine, "rod", 0.5, still, still, still)

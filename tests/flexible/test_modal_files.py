@@ -83,7 +83,7 @@ def same_motion(found, expected, tolerance):
 @pytest.mark.parametrize("offset", [0.0, 0.004])
 def test_a_model_from_nastran_moves_as_the_elements_it_was_made_of(tmp_path, offset):
     path = write_nastran(tmp_path, offset=offset)
-    found = mbd.load_modal_basis(path, unit="mm-t")
+    found = mbd.flexible.load_modal_basis(path, unit="mm-t")
     expected = as_basis(held(4)[1]).scaled()
     if offset:  # the last mass is two halves beside the node: inertias do not say where mass is
         for side in (1, -1):
@@ -123,12 +123,12 @@ def test_our_own_table_keeps_every_digit(tmp_path, name):
         unknown = np.array(expected.rotation)
         unknown[:, 3] = np.nan
         expected = replace(expected, rotation=unknown)
-    mbd.save_modal_basis(expected, tmp_path / name)
-    found = mbd.load_modal_basis(tmp_path / name)
+    mbd.flexible.save_modal_basis(expected, tmp_path / name)
+    found = mbd.flexible.load_modal_basis(tmp_path / name)
     assert np.array_equal(found.turns, expected.turns)
     assert np.array_equal(found.numbers, expected.numbers)
     same_motion(found, expected, 1e-12)
-    few = mbd.load_modal_basis(tmp_path / name, modes=[2, 1])
+    few = mbd.flexible.load_modal_basis(tmp_path / name, modes=[2, 1])
     assert np.allclose(few.stiffness, expected.stiffness[np.ix_([1, 0], [1, 0])], rtol=1e-12)
 
 
@@ -166,20 +166,20 @@ def test_universal_files_need_masses_and_say_their_unit(tmp_path):
     path = write_universal(tmp_path / "frame.uff")
     _, M, _ = frame_model()
     with pytest.raises(mbd.MbdError, match="says nothing of masses"):
-        mbd.load_modal_basis(path, unit="mm-t")
+        mbd.flexible.load_modal_basis(path, unit="mm-t")
     with pytest.raises(mbd.MbdError, match="1 m is 1000 of its units"):
-        mbd.load_modal_basis(path)
+        mbd.flexible.load_modal_basis(path)
     masses = {101 + k: 1e-3 * M[2 * k, 2 * k] for k in range(COUNT)}
-    found = mbd.load_modal_basis(path, unit="mm-t", masses=masses)
+    found = mbd.flexible.load_modal_basis(path, unit="mm-t", masses=masses)
     assert np.isclose(found.mass, np.diag(M)[::2].sum())
     hertz = np.sqrt(np.diag(found.stiffness) / np.diag(found.mass_matrix())) / (2 * np.pi)
     assert np.allclose(hertz, frame_modes()[0], rtol=1e-5)
     with pytest.raises(mbd.MbdError, match="mode 1 has a modal mass"):
-        mbd.load_modal_basis(path, unit="mm-t", masses=5.0)
+        mbd.flexible.load_modal_basis(path, unit="mm-t", masses=5.0)
     sets = [s for s in pyuff.UFF(str(path)).read_sets() if s["type"] != 55]
     pyuff.UFF(str(tmp_path / "none.uff")).write_sets(sets, "overwrite")
     with pytest.raises(mbd.MbdError, match="has no normal modes"):
-        mbd.load_modal_basis(tmp_path / "none.uff", unit="mm-t")
+        mbd.flexible.load_modal_basis(tmp_path / "none.uff", unit="mm-t")
 
 
 def test_nastran_files_that_do_not_fit_are_refused(tmp_path, monkeypatch):
@@ -187,7 +187,7 @@ def test_nastran_files_that_do_not_fit_are_refused(tmp_path, monkeypatch):
 
     def refused(match, **more):
         with pytest.raises(mbd.MbdError, match=match):
-            mbd.load_modal_basis(tmp_path / "frame.op2", unit="mm-t", **more)
+            mbd.flexible.load_modal_basis(tmp_path / "frame.op2", unit="mm-t", **more)
 
     path = write_nastran(tmp_path, scale=1.3)
     refused("mode 1 has a modal mass of .*masses or nodes are missing")
@@ -216,14 +216,16 @@ def test_nastran_files_that_do_not_fit_are_refused(tmp_path, monkeypatch):
 def test_tables_that_do_not_fit_are_refused(tmp_path):
     path = tmp_path / "frame.csv"
     basis = replace(as_basis(held(2)[1]), inertias=None)
-    mbd.save_modal_basis(replace(basis, stiffness=np.diag(np.diag(basis.stiffness))).scaled(), path)
+    mbd.flexible.save_modal_basis(
+        replace(basis, stiffness=np.diag(np.diag(basis.stiffness))).scaled(), path
+    )
     text = path.read_text()
     with pytest.raises(mbd.MbdError, match=r"column x is in m, but the unit stated has mm"):
-        mbd.load_modal_basis(path, unit="mm-t")
+        mbd.flexible.load_modal_basis(path, unit="mm-t")
     head, *rows = text.splitlines()
     third = [row.replace("2.0,", "3.0,", 1) if row.startswith("2.0,") else row for row in rows]
     path.write_text("\n".join([head, *third]))
-    assert len(mbd.load_modal_basis(path, modes=[1, 3]).stiffness) == 2
+    assert len(mbd.flexible.load_modal_basis(path, modes=[1, 3]).stiffness) == 2
     for heading, lines, message in (
         (head.replace("mass", "weight"), rows, "mass"),
         (head.replace("rx", "wx"), rows, "wx"),
@@ -234,15 +236,15 @@ def test_tables_that_do_not_fit_are_refused(tmp_path):
     ):
         path.write_text("\n".join([heading, *lines]))
         with pytest.raises(mbd.MbdError, match=message):
-            mbd.load_modal_basis(path)
+            mbd.flexible.load_modal_basis(path)
     with pytest.raises(mbd.MbdError, match=r"write \.npz"):
-        mbd.save_modal_basis(as_basis(held(2)[1]), path)
+        mbd.flexible.save_modal_basis(as_basis(held(2)[1]), path)
     (tmp_path / "a.npz").write_bytes(b"PK")
     with pytest.raises(mbd.MbdError, match="cannot be read"):
-        mbd.load_modal_basis(tmp_path / "a.npz")
+        mbd.flexible.load_modal_basis(tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", nodes=np.zeros((2, 3)))
     with pytest.raises(mbd.MbdError, match="either stiffness or frequencies"):
-        mbd.load_modal_basis(tmp_path / "a.npz")
+        mbd.flexible.load_modal_basis(tmp_path / "a.npz")
 
 
 URDF = """<robot name="arm"><link name="base"/><link name="rod"/><link name="bob"><inertial>
@@ -280,5 +282,7 @@ def test_a_robots_sidecar_names_the_file_with_the_modes(tmp_path):
 def test_a_model_without_results_asks_for_the_results(suffix, tmp_path):
     path = tmp_path / f"arm{suffix}"
     path.write_text("SOL 103\nCEND\nBEGIN BULK\nGRID,1,,0.0,0.0,0.0\nENDDATA\n")
-    with pytest.raises(mbd.FileError, match=r"which has no modes; give .*'arm\.op2', model='arm\."):
-        mbd.load_modal_basis(path)
+    with pytest.raises(
+        mbd.errors.FileError, match=r"which has no modes; give .*'arm\.op2', model='arm\."
+    ):
+        mbd.flexible.load_modal_basis(path)

@@ -54,7 +54,7 @@ def test_static_modes_of_interfaces_come_as_columns():
 
 
 def test_static_modes_of_the_root_repeat_rigid_motions_and_are_told():
-    with pytest.raises(mbd.ModelError, match=r"linearly dependent.*natural\(\)"):
+    with pytest.raises(mbd.errors.ModelError, match=r"linearly dependent.*natural\(\)"):
         machine(as_basis(craig_bampton()))
 
 
@@ -68,8 +68,8 @@ def test_a_mass_matrix_carries_the_field_between_nodes():
     shapes, turns = rng.normal(size=(2, 2, 6, 3))
     shapes[:, 0] = turns[:, 0] = 0.0
     K = np.diag([3.0, 40.0])
-    coarse = mbd.ModalBasis(nodes, m, shapes, turns, K)
-    wide = mbd.ModalBasis(nodes, np.kron(m, np.eye(3)), shapes, turns, K)
+    coarse = mbd.flexible.ModalBasis(nodes, m, shapes, turns, K)
+    wide = mbd.flexible.ModalBasis(nodes, np.kron(m, np.eye(3)), shapes, turns, K)
     assert np.allclose(wide.stiffness, coarse.stiffness, rtol=1e-12)
     points, weight = np.polynomial.legendre.leggauss(2)  # exact for products of straight lines
     at = (0.2 * np.arange(5)[:, None] + 0.1 * (1 + points)).ravel()
@@ -79,14 +79,14 @@ def test_a_mass_matrix_carries_the_field_between_nodes():
         for one in (nodes, *shapes)
     ]
     turned = np.pad(turns, [(0, 0), (0, 10), (0, 0)])
-    fine = mbd.ModalBasis(fine[0], masses, np.array(fine[1:]), turned, coarse.stiffness)
+    fine = mbd.flexible.ModalBasis(fine[0], masses, np.array(fine[1:]), turned, coarse.stiffness)
     q, _, _ = state(machine(coarse), rng)
     expected = mass_matrix_by_bodies(machine(fine), q)
     for one in (coarse, wide):
         assert np.allclose(mass_matrix_by_bodies(machine(one), q), expected, rtol=ROUND_OFF)
     skewed = np.kron(m, np.diag([1.0, 1.0, 1.5]))
-    with pytest.raises(mbd.ModelError, match="same in x, y and z"):
-        mbd.ModalBasis(nodes, skewed, shapes, turns, K)
+    with pytest.raises(mbd.errors.ModelError, match="same in x, y and z"):
+        mbd.flexible.ModalBasis(nodes, skewed, shapes, turns, K)
 
 
 def test_rotary_inertia_of_a_node_is_that_of_masses_around_it():
@@ -95,7 +95,7 @@ def test_rotary_inertia_of_a_node_is_that_of_masses_around_it():
     nodes[0] = 0.0
     nodes[3] = LENGTH, 0, 0
     shapes, turns = 0.3 * rng.normal(size=(2, 3, 4, 3))
-    plain = mbd.ModalBasis(nodes, np.ones(4), shapes, turns, np.eye(3))
+    plain = mbd.flexible.ModalBasis(nodes, np.ones(4), shapes, turns, np.eye(3))
     around, inertia = plain, np.zeros((4, 3, 3))
     axes = np.linalg.qr(rng.normal(size=(3, 3)))[0] * [[0.1], [0.2], [0.3]]
     for arm in (*axes, *-axes):
@@ -121,9 +121,9 @@ def test_an_interface_moves_with_the_section_it_is_fixed_to():
     arm = plain.with_interface((LENGTH + 0.05, 0.0, 0.0), [109])
     assert np.allclose(solid.displacement[:, -1], arm.displacement[:, -1], atol=1e-12)
     assert np.allclose(solid.rotation[:, -1], arm.rotation[:, -1], atol=1e-11)
-    with pytest.raises(mbd.ModelError, match="on one line"):
+    with pytest.raises(mbd.errors.ModelError, match="on one line"):
         plain.with_interface((LENGTH, 0, 0), [107, 108, 109])
-    with pytest.raises(mbd.ModelError, match="rotation is not known"):
+    with pytest.raises(mbd.errors.ModelError, match="rotation is not known"):
         solid.with_interface((LENGTH, 0, 0), [201])
 
 
@@ -138,7 +138,7 @@ def test_a_basis_is_placed_in_the_link():
         parts.joint("hinge", "revolute", "base", "rod", rpy=placed, axis=seen @ (0.6, 0.0, 0.8))
         parts.joint("elbow", "revolute", "rod", "bob", seen[:, 0], axis=seen @ (0.0, 0.6, 0.8))
         parts.link("bob", 0.5)
-        return build_model(parts.flexible(mbd.FlexibleLink("rod", shape)).description())
+        return build_model(parts.flexible(mbd.flexible.FlexibleLink("rod", shape)).description())
 
     ours, other = arm(plain, np.eye(3), rpy), arm(plain.moved(rpy=rpy), turn, (0, 0, 0))
     at = state(ours, np.random.default_rng(7))
@@ -148,36 +148,36 @@ def test_a_basis_is_placed_in_the_link():
 
 def test_attachments_that_modes_violate_are_refused():
     _, from_tip = held(3, root=COUNT - 1)
-    with pytest.raises(mbd.ModelError, match=r"node 109 held, but .* holds\s+node 101"):
+    with pytest.raises(mbd.errors.ModelError, match=r"node 109 held, but .* holds\s+node 101"):
         machine(as_basis(from_tip))
     _, M, K = frame_model()
     inner = np.arange(2, 2 * COUNT - 2)
     both = np.zeros((2 * COUNT, 2))
     both[inner] = lowest(M[np.ix_(inner, inner)], K[np.ix_(inner, inner)], 2)[1]
-    with pytest.raises(mbd.ModelError, match=r"attached to node 109, which no mode moves"):
+    with pytest.raises(mbd.errors.ModelError, match=r"attached to node 109, which no mode moves"):
         machine(as_basis(both))
     good = as_basis(held(3)[1])
     unknown = np.array(good.rotation)
     unknown[:, -1] = np.nan
-    with pytest.raises(mbd.ModelError, match="node 109, whose rotation is not known"):
+    with pytest.raises(mbd.errors.ModelError, match="node 109, whose rotation is not known"):
         machine(replace(good, rotation=unknown, inertias=None))
     rigid = as_basis(np.column_stack([held(1)[1], np.tile([1.0, 0.0], COUNT)]))
-    with pytest.raises(mbd.ModelError, match="nothing is left of mode 2"):
+    with pytest.raises(mbd.errors.ModelError, match="nothing is left of mode 2"):
         machine(rigid)
-    with pytest.raises(mbd.ModelError, match="in mm"):
+    with pytest.raises(mbd.errors.ModelError, match="in mm"):
         machine(replace(good, nodes=1000.0 * good.nodes))
 
 
 def test_masses_other_than_the_links_are_refused():
     good = as_basis(held(3)[1])
     parts = mbd.Builder("arm").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
-    flexible = mbd.FlexibleLink("rod", good)
+    flexible = mbd.flexible.FlexibleLink("rod", good)
     for mass, centre, message in (
         (1.62e-3, (0.5, 0, 0), r"1.62 kg, the link one of 0.00162 kg.*unit"),
         (1.6, (0.2, 0, 0), "centre of mass .* 0.3 m from"),
     ):
         parts.link("rod", mass, centre)
-        with pytest.raises(mbd.ModelError, match=message):
+        with pytest.raises(mbd.errors.ModelError, match=message):
             build_model(parts.flexible(flexible).description())
         parts = mbd.Builder("arm").joint("hinge", "revolute", "base", "rod", axis=(0, 0, 1))
     parts.link("rod", 1.6, (0.5, 0, 0))
@@ -192,13 +192,13 @@ def test_frequencies_of_modes_that_the_masses_couple_are_refused(tmp_path):
     good = replace(whole, inertias=None, stiffness=omega / (2 * np.pi))
     wrong = np.array(good.masses)
     wrong[-1] *= 5.0
-    with pytest.raises(mbd.ModelError, match=r"couple modes 1 and 2 .* not the masses"):
+    with pytest.raises(mbd.errors.ModelError, match=r"couple modes 1 and 2 .* not the masses"):
         replace(good, masses=wrong, stiffness=omega / (2 * np.pi))
-    mbd.save_modal_basis(good, tmp_path / "modes.csv")
-    again = mbd.load_modal_basis(tmp_path / "modes.csv", modes=[2])
+    mbd.flexible.save_modal_basis(good, tmp_path / "modes.csv")
+    again = mbd.flexible.load_modal_basis(tmp_path / "modes.csv", modes=[2])
     assert len(again.stiffness) == 1
-    with pytest.raises(mbd.FileError, match="couple modes 1 and 3"):
-        mbd.load_modal_basis(tmp_path / "modes.csv", masses=wrong, modes=[1, 3])
+    with pytest.raises(mbd.errors.FileError, match="couple modes 1 and 3"):
+        mbd.flexible.load_modal_basis(tmp_path / "modes.csv", masses=wrong, modes=[1, 3])
 
 
 def test_the_root_link_is_held_at_the_node_at_its_origin():
@@ -206,15 +206,15 @@ def test_the_root_link_is_held_at_the_node_at_its_origin():
     nodes = np.array([[LENGTH, 0, 0], [0.0, 0, 0], [0.5 * LENGTH, 0.1, 0]])
     shapes, turns = 0.3 * np.random.default_rng(3).normal(size=(2, 2, 3, 3))
     for numbers in ([0, 1, 2], [7, 8, 9]):
-        basis = mbd.ModalBasis(nodes, np.ones(3), shapes, turns, np.eye(2), numbers)
-        bare = mbd.Builder("rod", root="rod").flexible(mbd.FlexibleLink("rod", basis))
+        basis = mbd.flexible.ModalBasis(nodes, np.ones(3), shapes, turns, np.eye(2), numbers)
+        bare = mbd.Builder("rod", root="rod").flexible(mbd.flexible.FlexibleLink("rod", basis))
         welded = mbd.Builder("rod").joint("weld", "fixed", "base", "rod")
-        welded.flexible(mbd.FlexibleLink("rod", basis))
+        welded.flexible(mbd.flexible.FlexibleLink("rod", basis))
         ours, other = (mbd.Mechanism.build(one) for one in (bare, welded))
         at = state(ours.model, np.random.default_rng(1))
         assert np.allclose(ours.inverse_dynamics(*at), other.inverse_dynamics(*at), rtol=1e-12)
-    lost = mbd.FlexibleLink("rod", basis.moved((0, 0, 0.2)))
-    with pytest.raises(mbd.ModelError, match=r"no node at \[0.0, 0.0, 0.0\]"):
+    lost = mbd.flexible.FlexibleLink("rod", basis.moved((0, 0, 0.2)))
+    with pytest.raises(mbd.errors.ModelError, match=r"no node at \[0.0, 0.0, 0.0\]"):
         mbd.Mechanism.build(mbd.Builder("rod", root="rod").flexible(lost))
 
 
@@ -232,16 +232,16 @@ def test_a_mode_that_only_twists_has_an_angle():
 
 
 def test_stress_of_round_sections_is_exact():
-    tube = mbd.Section.tube(0.04, 0.03)
-    beam = mbd.Beam((0, 0, 0), (1, 0, 0), 7e10, 2.6e10, 2700, tube)
-    modes = mbd.Modes("clamped-free", 2, 2, axial=1)
+    tube = mbd.flexible.Section.tube(0.04, 0.03)
+    beam = mbd.flexible.Beam((0, 0, 0), (1, 0, 0), 7e10, 2.6e10, 2700, tube)
+    modes = mbd.flexible.Modes("clamped-free", 2, 2, axial=1)
     parts = mbd.Builder("arm").joint("hinge", "spherical", "base", "rod")
-    arm = mbd.Mechanism.build(parts.flexible(mbd.FlexibleLink("rod", beam, modes)))
+    arm = mbd.Mechanism.build(parts.flexible(mbd.flexible.FlexibleLink("rod", beam, modes)))
     q, v, a = state(arm.model, np.random.default_rng(1))
     q[4:] *= 1e-3
-    loads = mbd.section_loads(arm, "rod", [0.0, 0.4], q, v, 30 * a)
+    loads = mbd.flexible.section_loads(arm, "rod", [0.0, 0.4], q, v, 30 * a)
     angle = np.linspace(0, 2 * np.pi, 3601)[:, None]
     fibres = loads.normal_stress(0.02 * np.cos(angle), 0.02 * np.sin(angle))
     assert np.allclose(loads.largest_stress, np.abs(fibres).max(axis=0), rtol=1e-6)
-    with pytest.raises(mbd.ModelError, match="one radius"):
-        mbd.Section(1e-4, 1e-9, 1e-9, 2e-9, 0.01, 0.02, round=True)
+    with pytest.raises(mbd.errors.ModelError, match="one radius"):
+        mbd.flexible.Section(1e-4, 1e-9, 1e-9, 2e-9, 0.01, 0.02, round=True)

@@ -30,13 +30,13 @@ def unit_frequency(beam):
 
 def in_link(modes, beam=None, stations=()):
     beam = beam or bar(1.0)
-    flexible = mbd.FlexibleLink("arm", beam, modes)
+    flexible = mbd.flexible.FlexibleLink("arm", beam, modes)
     return basis(flexible, beam, 0.0, [beam.length, *stations]), beam
 
 
 @pytest.mark.parametrize("kind", ROOTS)
 def test_closed_forms_are_natural_modes(kind):
-    modes, beam = in_link(mbd.Modes(kind, 3))
+    modes, beam = in_link(mbd.flexible.Modes(kind, 3))
     M, K = matrices(beam, modes)
     found = natural_frequencies(M, K) / unit_frequency(beam)
     assert np.allclose(found, np.square(ROOTS[kind]), rtol=CLOSED_FORM)
@@ -45,7 +45,7 @@ def test_closed_forms_are_natural_modes(kind):
 
 
 def test_high_closed_forms_keep_their_digits():
-    modes, beam = in_link(mbd.Modes("clamped-free", 20))
+    modes, beam = in_link(mbd.flexible.Modes("clamped-free", 20))
     M, K = matrices(beam, modes)
     assert np.allclose(
         natural_frequencies(M, K)[-1] / unit_frequency(beam), (19.5 * np.pi) ** 2, rtol=1e-9
@@ -54,7 +54,9 @@ def test_high_closed_forms_keep_their_digits():
 
 
 def test_twist_and_extension_have_the_frequencies_of_rods():
-    modes, beam = in_link(mbd.Modes("clamped-free", None, None, 2, 2), bar(1.0, rotary=True))
+    modes, beam = in_link(
+        mbd.flexible.Modes("clamped-free", None, None, 2, 2), bar(1.0, rotary=True)
+    )
     M, K = matrices(beam, modes)
     at = beam.at(np.zeros(1))
     quarter = np.pi / 2 * np.array([1, 3])
@@ -67,7 +69,7 @@ def test_twist_and_extension_have_the_frequencies_of_rods():
 def test_finite_elements_converge_with_the_fourth_power_of_their_length():
     errors = []
     for count in (8, 16, 32):
-        modes, beam = in_link(mbd.Modes("finite-element", 2, elements=count))
+        modes, beam = in_link(mbd.flexible.Modes("finite-element", 2, elements=count))
         found = natural_frequencies(*matrices(beam, modes)) / unit_frequency(beam)
         errors.append(found[1] / ROOTS["clamped-free"][1] ** 2 - 1)
     ratios = np.array(errors[:-1]) / errors[1:]
@@ -79,7 +81,9 @@ def test_a_hinged_bar_in_a_frame_that_follows_its_end_has_the_sines_frequencies(
     """The frame is tangent to the bar where its joint is; free to turn, it must not matter."""
     builder = mbd.Builder("hinged")
     builder.joint("hinge", "revolute", "base", "arm", axis=(0, 0, 1))
-    builder.flexible(mbd.FlexibleLink("arm", bar(1.0), mbd.Modes("pinned-pinned", 4)))
+    builder.flexible(
+        mbd.flexible.FlexibleLink("arm", bar(1.0), mbd.flexible.Modes("pinned-pinned", 4))
+    )
     model = build_model(builder.description(), gravity=(0, 0, 0))
     M = mass_matrix_by_bodies(model, np.zeros(5))
     K = np.zeros((5, 5))
@@ -106,14 +110,14 @@ def test_frequency_with_a_tip_mass_converges_with_the_third_power_of_the_modes()
     expected = with_tip_mass(load / (0.02 * 0.03 * 2700)) ** 2 * unit_frequency(beam)
     errors = []
     for count in (2, 4, 8):
-        model = cantilever(mbd.Modes("clamped-free", count), tip_mass=load)
+        model = cantilever(mbd.flexible.Modes("clamped-free", count), tip_mass=load)
         M = mass_matrix_by_bodies(model, np.zeros(count))
         found = natural_frequencies(M, model.flexible[0].stiffness)[0]
         errors.append(found / expected - 1)
     assert errors[-1] > 0.0
     rates = np.log2(np.array(errors[:-1]) / errors[1:])
     assert (np.abs(rates - 3.0) < 0.6).all()
-    static = cantilever(mbd.Modes("craig-bampton", 4, elements=16), tip_mass=load)
+    static = cantilever(mbd.flexible.Modes("craig-bampton", 4, elements=16), tip_mass=load)
     M = mass_matrix_by_bodies(static, np.zeros(6))
     found = natural_frequencies(M, static.flexible[0].stiffness)[0]
     assert abs(found / expected - 1) < 1e-6
@@ -125,10 +129,10 @@ def test_static_deflection_under_a_tip_load_converges_and_is_exact_with_static_m
     expected = -load / (3 * at.EIz[0]) - at.mass[0] * 9.81 / (8 * at.EIz[0])
     errors = []
     for modes in (
-        mbd.Modes("clamped-free", 2),
-        mbd.Modes("clamped-free", 4),
-        mbd.Modes("clamped-free", 8),
-        mbd.Modes("craig-bampton", 6, elements=16),
+        mbd.flexible.Modes("clamped-free", 2),
+        mbd.flexible.Modes("clamped-free", 4),
+        mbd.flexible.Modes("clamped-free", 8),
+        mbd.flexible.Modes("craig-bampton", 6, elements=16),
     ):
         model = cantilever(modes, tip_mass=1.62)
         n = model.nv
@@ -143,9 +147,13 @@ def test_static_deflection_under_a_tip_load_converges_and_is_exact_with_static_m
 
 def test_a_tapered_bar_bends_as_its_table_of_sections_says():
     x = np.linspace(0.0, 1.0, 5)
-    sections = tuple(mbd.Section(1e-4, 1e-9, (2.0 - at) * 1e-9, 1e-9) for at in x)
-    beam = mbd.Beam((0, 0, 0), (0, 0, 1), 7e10, 2.6e10, 2700, mbd.SectionTable(x, sections))
-    flexible = mbd.FlexibleLink("arm", beam, mbd.Modes("craig-bampton", 0, elements=64))
+    sections = tuple(mbd.flexible.Section(1e-4, 1e-9, (2.0 - at) * 1e-9, 1e-9) for at in x)
+    beam = mbd.flexible.Beam(
+        (0, 0, 0), (0, 0, 1), 7e10, 2.6e10, 2700, mbd.flexible.SectionTable(x, sections)
+    )
+    flexible = mbd.flexible.FlexibleLink(
+        "arm", beam, mbd.flexible.Modes("craig-bampton", 0, elements=64)
+    )
     found = deformation(flexible, 0.0, [1.0])
     tip = found.shapes[0].displacement[0]
     flexibility = tip @ np.linalg.solve(found.stiffness, tip)
@@ -156,7 +164,9 @@ def test_a_tapered_bar_bends_as_its_table_of_sections_says():
 
 def test_mass_integrals_are_those_of_the_bar_wherever_its_link_is():
     beam = bar(1.2, rotary=True)
-    flexible = mbd.FlexibleLink("arm", beam, mbd.Modes("clamped-free", 1, 1, 1, 1))
+    flexible = mbd.flexible.FlexibleLink(
+        "arm", beam, mbd.flexible.Modes("clamped-free", 1, 1, 1, 1)
+    )
     builder = mbd.Builder("turned", root="arm")
     own = builder.flexible(flexible).description()
     part = build_model(own).flexible[0].integrals
@@ -178,7 +188,7 @@ def test_what_bends_is_not_what_the_file_weighs():
     """The beam's mass takes the place of the link's; fixed children keep theirs."""
     builder = mbd.Builder("heavy", root="arm").link("arm", 55.0)
     builder.joint("weld", "fixed", "arm", "tool", xyz=(1, 0, 0)).link("tool", 2.0)
-    builder.flexible(mbd.FlexibleLink("arm", bar(1.0)))
+    builder.flexible(mbd.flexible.FlexibleLink("arm", bar(1.0)))
     assert np.isclose(sum(build_model(builder.description()).masses), 2.0 + 1.62)
 
 
@@ -186,18 +196,21 @@ def test_what_bends_is_not_what_the_file_weighs():
     ("make", "message"),
     [
         (lambda: bar(0.0), "coincide"),
-        (lambda: mbd.Section.tube(0.02, 0.03), "inner diameter"),
-        (lambda: mbd.Section(1e-4, 0.0, 1e-9, 1e-9), "Iy"),
-        (lambda: mbd.Beam((0, 0, 0), (1, 0, 0), 1.0, 1.0, 1.0, None), "section"),
-        (lambda: mbd.Modes("clamped-fred"), "clamped-free"),
-        (lambda: mbd.Modes(bending_y=None), "rigid"),
-        (lambda: mbd.Modes(bending_y=2.0), "expected 0 to"),
-        (lambda: mbd.Damping(-0.1), "0 or more"),
-        (lambda: mbd.FlexibleLink("a", bar(1.0), stations={"s": 2.0}), "0 to the beam's length"),
-        (lambda: mbd.FlexibleLink("a", mbd.Modes()), "Beam"),
-        (lambda: in_link(mbd.Modes("polynomial", 24)), "use fewer modes"),
-        (lambda: in_link(mbd.Modes("finite-element", 9, elements=2)), "more elements"),
-        (lambda: in_link(mbd.Modes("clamped-free", torsion=1)), "rotary"),
+        (lambda: mbd.flexible.Section.tube(0.02, 0.03), "inner diameter"),
+        (lambda: mbd.flexible.Section(1e-4, 0.0, 1e-9, 1e-9), "Iy"),
+        (lambda: mbd.flexible.Beam((0, 0, 0), (1, 0, 0), 1.0, 1.0, 1.0, None), "section"),
+        (lambda: mbd.flexible.Modes("clamped-fred"), "clamped-free"),
+        (lambda: mbd.flexible.Modes(bending_y=None), "rigid"),
+        (lambda: mbd.flexible.Modes(bending_y=2.0), "expected 0 to"),
+        (lambda: mbd.flexible.Damping(-0.1), "0 or more"),
+        (
+            lambda: mbd.flexible.FlexibleLink("a", bar(1.0), stations={"s": 2.0}),
+            "0 to the beam's length",
+        ),
+        (lambda: mbd.flexible.FlexibleLink("a", mbd.flexible.Modes()), "Beam"),
+        (lambda: in_link(mbd.flexible.Modes("polynomial", 24)), "use fewer modes"),
+        (lambda: in_link(mbd.flexible.Modes("finite-element", 9, elements=2)), "more elements"),
+        (lambda: in_link(mbd.flexible.Modes("clamped-free", torsion=1)), "rotary"),
     ],
 )
 def test_impossible_beams_and_modes_are_refused(make, message):
@@ -208,11 +221,14 @@ def test_impossible_beams_and_modes_are_refused(make, message):
 def test_a_joint_at_the_free_end_of_closed_forms_is_refused():
     builder = mbd.Builder("wrong end")
     builder.joint("a", "revolute", "base", "mount").joint("b", "fixed", "mount", "arm")
-    one = mbd.FlexibleLink(
-        "arm", mbd.Beam((-1, 0, 0), (0, 0, 0), 1e9, 1e9, 1e3, mbd.Section.circle(0.01)),
-        mbd.Modes("clamped-free"),
+    one = mbd.flexible.FlexibleLink(
+        "arm",
+        mbd.flexible.Beam((-1, 0, 0), (0, 0, 0), 1e9, 1e9, 1e3, mbd.flexible.Section.circle(0.01)),
+        mbd.flexible.Modes("clamped-free"),
     )  # fmt: skip
     with pytest.raises(ModelError, match="violate the attachment"):
         build_model(builder.flexible(one).description())
     with pytest.raises(ModelError, match="no link named 'arn'"):
-        build_model(mbd.Builder("x").flexible(mbd.FlexibleLink("arn", bar(1.0))).description())
+        build_model(
+            mbd.Builder("x").flexible(mbd.flexible.FlexibleLink("arn", bar(1.0))).description()
+        )

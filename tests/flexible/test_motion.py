@@ -83,7 +83,7 @@ def test_a_spring_holds_a_named_station_and_no_other_point():
     machine = slider_crank()
     point = {"links": ("base", "rod"), "points": ((0, 1, 0), (0.1, 0, 0))}
     spring = mbd.forces.PointSpring(**point, stiffness=100.0, free_length=1.0)
-    with pytest.raises(mbd.ModelError, match=r"stations=.*rod\.NAME"):
+    with pytest.raises(mbd.errors.ModelError, match=r"stations=.*rod\.NAME"):
         mbd.simulate(machine, 0.01, forces=[spring])
     flexible = machine.model.description.flexible[0]
     parts = mbd.Builder("rod").joint("pin", "revolute", "base", "rod")

@@ -66,9 +66,11 @@ def test_structural_savings_leave_less_than_half_of_the_terms(ralf):
 
 def test_the_file_says_what_python_says(ralf):
     lower, upper, actuating = read_flexible(OWN / "ralf.flex.yaml")
-    section = mbd.Section.tube(0.14, 0.13)
-    beam = mbd.Beam((0, 0, 0), (3.048, 0, 0), 70e9, 26e9, 2700, section, (0, 0, 1))
-    assert lower == mbd.FlexibleLink("lower", beam, mbd.Modes("finite-element", 2))
+    section = mbd.flexible.Section.tube(0.14, 0.13)
+    beam = mbd.flexible.Beam((0, 0, 0), (3.048, 0, 0), 70e9, 26e9, 2700, section, (0, 0, 1))
+    assert lower == mbd.flexible.FlexibleLink(
+        "lower", beam, mbd.flexible.Modes("finite-element", 2)
+    )
     assert (upper.link, actuating.modes.kind) == ("upper", "pinned-pinned")
     urdf = mbd.load(OWN / "ralf.urdf", flexible=())
     assert sum(ralf.model.masses) == pytest.approx(sum(urdf.model.masses), rel=1e-5)
@@ -110,7 +112,7 @@ def test_mistakes_in_the_file_are_named_with_their_line(tmp_path, old, new, mess
     assert link.modes.directions == ("bending_z", "torsion")
     assert old in GOOD
     file.write_text(GOOD.replace(old, new, 1))
-    with pytest.raises(mbd.FileError, match=message) as raised:
+    with pytest.raises(mbd.errors.FileError, match=message) as raised:
         read_flexible(file)
     assert raised.value.line is not None
 
@@ -120,7 +122,7 @@ def test_the_command_line_shows_what_bends_and_leaves_it_rigid(capsys):
     assert main(["info", path]) == 0
     text = capsys.readouterr().out
     assert "links that bend" in text
-    beam = mbd.Section.tube(0.14, 0.13)
+    beam = mbd.flexible.Section.tube(0.14, 0.13)
     first = 1.8751040687**2 * np.sqrt(70e9 * beam.Iz / (2700 * beam.A * 3.048**4)) / (2 * np.pi)
     assert f"{first:.3g}" in text
     assert main(["info", path, "--rigid"]) == 0

@@ -18,13 +18,13 @@ PUBLISHED = {
 DIGITS = 0.6e-4
 """Of the table."""
 
-SIMO = mbd.Beam(
+SIMO = mbd.flexible.Beam(
     (0, 0, 0),
     (10, 0, 0),
     E=1e9,
     G=4e8,
     density=1.2 / 0.028,
-    section=mbd.Section(A=0.028, Iy=1.4e-5, Iz=1.4e-5, J=2.8e-5),
+    section=mbd.flexible.Section(A=0.028, Iy=1.4e-5, Iz=1.4e-5, J=2.8e-5),
     rotary_inertia=False,
 )
 """L 10 m, EA 2.8e7 N, EI 1.4e4 N m², ρA 1.2 kg/m (Simo and Vu-Quoc 1986)."""
@@ -35,7 +35,9 @@ SPEED, RISE = 6.0, 15.0
 def blade(modes, *, stiffening, beam=None):
     builder = mbd.Builder("rotor")
     builder.joint("hub", "revolute", "base", "blade", axis=(0, 0, 1))
-    builder.flexible(mbd.FlexibleLink("blade", beam or bar(1.0), modes, stiffening=stiffening))
+    builder.flexible(
+        mbd.flexible.FlexibleLink("blade", beam or bar(1.0), modes, stiffening=stiffening)
+    )
     return build_model(builder.description(), gravity=(0, 0, 0))
 
 
@@ -60,7 +62,7 @@ def frequencies(model, speed):
 def test_a_stiffened_blade_has_the_published_frequencies(plane):
     """In the plane of rotation (lag) ω² is less by Ω²."""
     at, lags = bar(1.0).at(np.zeros(1)), plane == "lag"
-    modes = mbd.Modes("polynomial", 8 if lags else None, None if lags else 8)
+    modes = mbd.flexible.Modes("polynomial", 8 if lags else None, None if lags else 8)
     unit = np.sqrt((at.EIz if lags else at.EIy)[0] / at.mass[0])
     model = blade(modes, stiffening=True)
     for speed, expected in PUBLISHED.items():
@@ -71,7 +73,7 @@ def test_a_stiffened_blade_has_the_published_frequencies(plane):
 def test_without_stiffening_the_lag_frequency_falls_to_zero():
     at = bar(1.0).at(np.zeros(1))
     unit = np.sqrt(at.EIz[0] / at.mass[0])
-    model = blade(mbd.Modes("clamped-free", 3), stiffening=False)
+    model = blade(mbd.flexible.Modes("clamped-free", 3), stiffening=False)
     root = 1.8751040687119611**2
     assert frequencies(model, 0.99 * root * unit)[0] / unit > 0.1
     slow = modal_forces(model, 1e-3 * np.eye(3)[0], root * unit)[0]
@@ -80,7 +82,7 @@ def test_without_stiffening_the_lag_frequency_falls_to_zero():
 
 
 def test_a_blade_at_speed_is_longer_by_the_closed_form():
-    model = blade(mbd.Modes("polynomial", 1, axial=3), stiffening=True, beam=SIMO)
+    model = blade(mbd.flexible.Modes("polynomial", 1, axial=3), stiffening=True, beam=SIMO)
     eta, step = np.zeros(4), 1e-6
     for _ in range(4):
         left = modal_forces(model, eta, SPEED)
@@ -94,7 +96,7 @@ def test_a_blade_at_speed_is_longer_by_the_closed_form():
 
 def test_spin_up_bends_the_blade_as_published():
     """Simo and Vu-Quoc 1986: -0.5738 m at 6.76 s; afterwards a vibration of some mm stays."""
-    rotor = mbd.Mechanism(blade(mbd.Modes("clamped-free", 3), stiffening=True, beam=SIMO))
+    rotor = mbd.Mechanism(blade(mbd.flexible.Modes("clamped-free", 3), stiffening=True, beam=SIMO))
     angle = f"({SPEED}/{RISE})*(t^2/2 + ({RISE}/(2*pi))^2*(cos(2*pi*t/{RISE}) - 1))"
     run = mbd.simulate(rotor, RISE, step=5e-3, prescribed={"hub": angle})
     tip = run.q[:, 1:].sum(axis=1)

@@ -87,6 +87,6 @@ def test_loads_are_rounding_beside_the_weight_of_links_that_bend():
 
 def test_a_payload_needs_a_place_on_a_link_that_bends():
     rod = mbd.Mechanism(machine(as_basis(held(3)[1])))
-    with pytest.raises(mbd.ModelError, match=r"such as 'rod.tip'"):
+    with pytest.raises(mbd.errors.ModelError, match=r"such as 'rod.tip'"):
         rod.with_payload("rod", 1.0)
     assert rod.with_payload("rod.tip", 1.0).mass_matrix(rod.neutral())[0, 0] > 1.0

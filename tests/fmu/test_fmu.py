@@ -405,12 +405,12 @@ def test_without_a_compiler_there_are_sources_only_and_it_is_said(exported, tmp_
 def test_names_that_stand_for_two_variables_are_refused(exported, tmp_path):
     path = tmp_path / "a.fmu"
     system = mbd.System(exported.robot, torque={"crank": mbd.Input("q.crank")})
-    with pytest.raises(mbd.StateError, match=r"two variables are called 'q\.crank'"):
+    with pytest.raises(mbd.errors.StateError, match=r"two variables are called 'q\.crank'"):
         mbd.export_fmu(system, path, q=exported.q)
     called = mbd.System(exported.robot, torque={"crank": mbd.Sampled(lambda t, q, v: 0.0)})
-    with pytest.raises(mbd.StateError, match="an FMU has no Python"):
+    with pytest.raises(mbd.errors.StateError, match="an FMU has no Python"):
         mbd.export_fmu(called, path, q=exported.q)
-    with pytest.raises(mbd.StateError, match="expected 3 or 2"):
+    with pytest.raises(mbd.errors.StateError, match="expected 3 or 2"):
         mbd.export_fmu(exported.robot, path, q=exported.q, fmi=1)
     assert not path.exists()
 

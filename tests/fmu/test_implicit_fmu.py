@@ -18,7 +18,7 @@ __all__ = ["arm"]
 
 pytestmark = needs_compiler
 
-SCHEMES = ["newmark", mbd.GeneralisedAlpha(rho=0.4), "explicit_newmark"]
+SCHEMES = ["newmark", mbd.integrators.GeneralisedAlpha(rho=0.4), "explicit_newmark"]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_inputs_that_change_and_odd_steps_keep_the_second_order(tmp_path, rocker
     robot, start = rocker
     system, ends = system_of(robot), []
     rates = dict(zip(robot.model.velocity_names, 0.7 * start["v"], strict=True))
-    scheme = mbd.GeneralisedAlpha(rho=0.4)
+    scheme = mbd.integrators.GeneralisedAlpha(rho=0.4)
     for integrator, h in (("rk4", 1e-4), (scheme, 2e-3), (scheme, 1e-3), (scheme, 5e-4)):
         path = tmp_path / f"{len(ends)}.fmu"
         mbd.export_fmu(system, path, step=h, integrator=integrator, **start)
@@ -114,7 +114,7 @@ def test_numbers_of_force_elements_are_parameters_that_may_be_set(tmp_path, rock
 
 
 def test_newtons_matrix_is_kept_over_changes_of_inputs_as_in_real_time(tmp_path, arm):
-    scheme = mbd.GeneralisedAlpha(rho=0.4)
+    scheme = mbd.integrators.GeneralisedAlpha(rho=0.4)
     mbd.export_fmu(arm, tmp_path / "it.fmu", step=1e-3, integrator=scheme, q=Q, v=V)
     stepping = Stepping(arm, np.concatenate([Q, V]), 1e-3, scheme)
     with Importer(tmp_path / "it.fmu") as found:

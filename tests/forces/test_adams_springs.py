@@ -47,8 +47,10 @@ def test_a_spring_between_points_moves_a_body_as_in_adams(free_body, name, tmp_p
     q = np.array([*centre, *NO_TURN])
     spring = PointSpring(("ground", "body"), points, stiffness, damping, name="spring")
     spring = spring.relaxed_at(free_body, q)
-    mbd.save_forces(tmp_path / "body.forces.yaml", [spring])
-    machine = free_body.with_forces(mbd.load_forces(tmp_path / "body.forces.yaml", free_body))
+    mbd.forces.save_forces(tmp_path / "body.forces.yaml", [spring])
+    machine = free_body.with_forces(
+        mbd.forces.load_forces(tmp_path / "body.forces.yaml", free_body)
+    )
     run = mbd.simulate(machine, 5.0, q=q)
     tension = run.force_elements["spring"]["force"]
     for time, (place, force) in expected.items():
@@ -97,7 +99,7 @@ def test_a_torsion_spring_of_a_file_holds_a_pendulum_as_in_adams(tmp_path):
     )
     robot = mbd.Mechanism.build(builder, gravity=GRAVITY)
     (tmp_path / "pendulum.forces.yaml").write_text(TORSION)
-    robot = robot.with_forces(mbd.load_forces(tmp_path / "pendulum.forces.yaml", robot))
+    robot = robot.with_forces(mbd.forces.load_forces(tmp_path / "pendulum.forces.yaml", robot))
     run = mbd.simulate(robot, 1.0)
     angle, rate, acceleration = run.q[-1, 0], run.v[-1, 0], run.a[-1, 0]
     assert np.abs(2 * np.array([np.cos(angle), -np.sin(angle)]) - (1.994921, -0.1424453)).max() < (

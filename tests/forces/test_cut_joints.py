@@ -145,5 +145,5 @@ def test_a_cylindrical_cut_has_an_angle_and_a_displacement():
 def test_a_ball_joint_that_is_cut_has_no_coordinate(path):
     text = SLIDER.replace('type="revolute"><link1', 'type="spherical"><link1')
     (path.parent / "ball.urdf").write_text(text)
-    with pytest.raises(mbd.ModelError, match=r"'pin'.*a spherical joint; use a Bushing"):
+    with pytest.raises(mbd.errors.ModelError, match=r"'pin'.*a spherical joint; use a Bushing"):
         mbd.load(path.parent / "ball.urdf", forces=[forces.JointSpring("pin", 1.0)])

@@ -159,7 +159,7 @@ def test_another_value_is_another_problem_to_a_checkpoint(tmp_path):
     robot, q, v = bar()
     given = {"q": q, "v": v, "forces": ON_BAR, "checkpoint": tmp_path / "run.npz"}
     mbd.simulate(robot, 0.02, parameters={"spring.stiffness": 50.0}, **given)
-    with pytest.raises(mbd.FileError, match="forces; parameters must be the same"):
+    with pytest.raises(mbd.errors.FileError, match="forces; parameters must be the same"):
         mbd.simulate(robot, 0.02, parameters={"spring.stiffness": 60.0}, **given)
 
 
@@ -188,7 +188,7 @@ def test_an_element_that_branches_on_a_number_says_so():
         def bind(self, model):
             return self if self.delay > 0.0 else replace(self, delay=1.0)
 
-    with pytest.raises(mbd.StateError, match=r"gauge.delay.*decides"):
+    with pytest.raises(mbd.errors.StateError, match=r"gauge.delay.*decides"):
         mbd.simulate(
             slider(),
             0.01,
@@ -200,7 +200,9 @@ def test_an_element_that_branches_on_a_number_says_so():
 def test_a_number_by_which_a_tyre_decides_is_named():
     """It is bound with any value; what it does then is not the same."""
     tyre = tyres(ROADS["flat"])["fiala"]
-    with pytest.raises(mbd.StateError, match=r"wheel.rolling_resistance cannot be .* decides"):
+    with pytest.raises(
+        mbd.errors.StateError, match=r"wheel.rolling_resistance cannot be .* decides"
+    ):
         mbd.System(free_wheel(), forces=[tyre], parameters={"wheel.rolling_resistance": 0.01})
 
 

@@ -156,10 +156,10 @@ def test_a_run_goes_on_from_its_checkpoint_with_its_states(tmp_path, method):
     whole = run_bar(**options)
     again = run_bar(**options)
     assert np.array_equal(again.z, whole.z) and len(again.z) == 101
-    with pytest.raises(mbd.FileError, match="start"):
+    with pytest.raises(mbd.errors.FileError, match="start"):
         run_bar(**options, z=[0.0, 0.0])
     other = [Maxwell("crank", 30.0, 2.0, name="mount"), Filter("crank", 0.06, name="gauge")]
-    with pytest.raises(mbd.FileError, match="forces must be the same"):
+    with pytest.raises(mbd.errors.FileError, match="forces must be the same"):
         run_bar(**options, forces=other)
 
 
@@ -229,7 +229,7 @@ def test_a_run_without_states_has_none():
     ],
 )
 def test_states_that_cannot_be_are_refused(z, says):
-    with pytest.raises(mbd.StateError, match=says):
+    with pytest.raises(mbd.errors.StateError, match=says):
         run_bar(z=z)
 
 
@@ -239,7 +239,7 @@ def test_rates_of_another_number_are_refused():
             return super().effect(model, t, q, v, z)._replace(rates=())
 
     robot, q, v = bar()
-    with pytest.raises(mbd.StateError, match=r"gauge.seen.*got 0"):
+    with pytest.raises(mbd.errors.StateError, match=r"gauge.seen.*got 0"):
         mbd.simulate(robot, 0.01, q=q, v=v, forces=[Wrong("crank", name="gauge")])
 
 
@@ -252,7 +252,7 @@ def test_an_element_with_states_in_a_cut_joint_has_its_loads_from_the_steps():
     # about its axis, y, a hinge transmits the element's moment alone
     moment = run.loads.moment[:, 0, 1]
     assert np.abs(moment - np.sign(moment @ torque) * torque).max() < 1e-10 < np.ptp(torque)
-    with pytest.raises(mbd.StateError, match="loads="):
+    with pytest.raises(mbd.errors.StateError, match="loads="):
         run.joint_loads(["pin"])
 
 

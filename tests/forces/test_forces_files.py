@@ -60,16 +60,16 @@ def test_every_element_is_written_and_read_back_to_the_last_digit(tmp_path):
         machine(), forces=[replace(one, name=name) for name, one in ELEMENTS.items()]
     ).forces
     path = tmp_path / "arm.forces.yaml"
-    mbd.save_forces(path, elements)
-    again = mbd.load_forces(path, machine())
+    mbd.forces.save_forces(path, elements)
+    again = mbd.forces.load_forces(path, machine())
     assert [one.name for one in again] == list(ELEMENTS)
     assert [one.identity for one in again] == [one.identity for one in elements]
 
 
 def test_two_elements_of_one_name_are_not_written(tmp_path):
     path = tmp_path / "arm.forces.yaml"
-    with pytest.raises(mbd.StateError, match="elements 1 and 2 are both named 'linear'"):
-        mbd.save_forces(path, [replace(ELEMENTS["linear"], name="linear")] * 2)
+    with pytest.raises(mbd.errors.StateError, match="elements 1 and 2 are both named 'linear'"):
+        mbd.forces.save_forces(path, [replace(ELEMENTS["linear"], name="linear")] * 2)
     assert not path.exists()
 
 
@@ -205,14 +205,14 @@ BAD = {
 def test_what_a_file_cannot_mean_is_refused_with_its_place(what, swing):
     entries, head, said = BAD[what]
     path = swing(entries, head)
-    with pytest.raises(mbd.FileError, match=said):
+    with pytest.raises(mbd.errors.FileError, match=said):
         mbd.load(path)
 
 
 def test_a_long_table_is_refused_before_it_is_whole(swing, tmp_path, monkeypatch):
     monkeypatch.setattr(forces_sidecar, "MAX_POINTS", 100)
     (tmp_path / "k.csv").write_text("a,b\n" + "".join(f"{k},{k}\n" for k in range(101)))
-    with pytest.raises(mbd.FileError, match=r"k\.csv: more than 100 rows"):
+    with pytest.raises(mbd.errors.FileError, match=r"k\.csv: more than 100 rows"):
         mbd.load(swing(SPRING.replace("40", "{file: k.csv, x: a, y: b}")))
 
 
@@ -240,7 +240,7 @@ def test_commands_use_the_file_another_file_or_none(swing, tmp_path, capsys, mon
         assert ("force elements strut act" in told.err) == (name != "no")
         said("loads", path, f"run{name}.csv", "--joints", "pin", "-o", f"loads{name}.csv", *words)
         robot = mbd.load(path, forces=())
-        told, found = (mbd.load_loads(f"{kind}{name}.csv", robot) for kind in ("run", "loads"))
+        told, found = (robot.read_loads(f"{kind}{name}.csv") for kind in ("run", "loads"))
         assert np.abs(told.force - found.force).max() < 1e-6 * np.abs(told.force).max()
         ends[name] = told.force[-1]
     assert np.abs(ends[""] - ends["no"]).max() > 0.1 < np.abs(ends[""] - ends["other"]).max()

@@ -188,5 +188,5 @@ def test_a_checkpoint_of_other_springs_is_refused(tmp_path):
     robot = machine()
     options = {"q": Q, "v": V, "checkpoint": tmp_path / "run.npz", "checkpoint_every": 10}
     mbd.simulate(robot, 0.02, forces=[forces.JointSpring("wrist", 5.0)], **options)
-    with pytest.raises(mbd.FileError, match="forces must be the same"):
+    with pytest.raises(mbd.errors.FileError, match="forces must be the same"):
         mbd.simulate(robot, 0.02, forces=[forces.JointSpring("wrist", 6.0)], **options)

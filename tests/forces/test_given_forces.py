@@ -107,7 +107,9 @@ def test_any_python_is_called_at_each_step():
     )
     assert np.abs(run.q - told.q).max() < 1e-13
     assert run.external == {}
-    with pytest.raises(mbd.StateError, match="'python' is called at the steps of a simulation"):
+    with pytest.raises(
+        mbd.errors.StateError, match="'python' is called at the steps of a simulation"
+    ):
         robot.joint_loads(Q, V, V, forces=[push])
 
 
@@ -140,7 +142,9 @@ ROADS = {
 def test_a_function_that_fails_ends_the_motion_and_what_was_computed_is_kept(road, function, said):
     robot, element = machine(), called(function, joints=["wrist"])
     options = {"q": Q, "v": V, **ROADS[road]}
-    with pytest.raises(mbd.SolveError, match=rf"stopped at t = 0\.0[45].*{said}.*check=False"):
+    with pytest.raises(
+        mbd.errors.SolveError, match=rf"stopped at t = 0\.0[45].*{said}.*check=False"
+    ):
         mbd.simulate(robot, LENGTH, forces=[element], **options)
     run = mbd.simulate(robot, LENGTH, forces=[element], check=False, **options)
     assert not run.finished and 0.04 < run.time[-1] < 0.052
@@ -195,5 +199,5 @@ def test_what_is_no_force_is_refused(what):
 
 def test_functions_stand_in_no_file(tmp_path):
     for element in TRACED.values():
-        with pytest.raises(mbd.StateError, match=r"stand.? in no file"):
-            mbd.save_forces(tmp_path / "a.yaml", [element])
+        with pytest.raises(mbd.errors.StateError, match=r"stand.? in no file"):
+            mbd.forces.save_forces(tmp_path / "a.yaml", [element])

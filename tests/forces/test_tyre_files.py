@@ -20,8 +20,8 @@ HEAD = "units: SI\nforces:\n"
 def written_and_read(tmp_path, robot, elements):
     path = tmp_path / "machine.forces.yaml"
     shutil.copy(CAR_TYRE, tmp_path)
-    mbd.save_forces(path, elements)
-    return mbd.load_forces(path, robot)
+    mbd.forces.save_forces(path, elements)
+    return mbd.forces.load_forces(path, robot)
 
 
 def test_tyres_on_all_roads_are_written_and_read_back_to_the_last_digit(tmp_path):
@@ -50,7 +50,7 @@ KINDS = {"vertical": "fl", "fiala delayed": "fr", "pacejka delayed": "rl", "simp
 def load(tmp_path, entry):
     path = tmp_path / "wheel.forces.yaml"
     path.write_text(HEAD + entry)
-    return mbd.load_forces(path, free_wheel())
+    return mbd.forces.load_forces(path, free_wheel())
 
 
 ENTRY = "  - {name: t, type: SimpleTyre, wheel: wheel, radius: 0.3, stiffness: 1e5, road: %s}\n"

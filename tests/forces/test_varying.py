@@ -120,17 +120,17 @@ def test_an_fmu_has_the_input_of_an_element(tmp_path):
 def test_files_hold_formulas_and_inputs(tmp_path):
     robot, path = rail(), tmp_path / "rail.forces.yaml"
     elements = [coil(FORMULA), JointActuator("slide", force=mbd.Input("push", 3.0), name="piston")]
-    mbd.save_forces(path, elements)
+    mbd.forces.save_forces(path, elements)
     assert FORMULA in path.read_text() and "input: push" in path.read_text()
-    read = mbd.load_forces(path, robot)
+    read = mbd.forces.load_forces(path, robot)
     one = mbd.simulate(robot, 0.1, q=[0.3], forces=elements)
     two = mbd.simulate(robot, 0.1, q=[0.3], forces=read)
     assert np.array_equal(one.q, two.q)
-    mbd.save_forces(tmp_path / "again.yaml", read)
+    mbd.forces.save_forces(tmp_path / "again.yaml", read)
     assert (tmp_path / "again.yaml").read_text() == path.read_text()
     path.write_text(path.read_text().replace("sin(3 t)", "sinus(3 t)"))
     with pytest.raises(FileError, match=r"stiffness: .* no name named 'sinus'"):
-        mbd.load_forces(path, robot)
+        mbd.forces.load_forces(path, robot)
 
 
 def test_the_machines_own_elements_vary_in_inverse_dynamics_too():

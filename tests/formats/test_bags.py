@@ -81,7 +81,7 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
     """From the arm's CSV into a bag and back: the loads are the same."""
     urdf = own_urdfs()["kuka_iiwa"]
     arm = mbd.load(urdf)
-    wanted = mbd.load_motion(urdf.with_name("kuka_iiwa_motion.csv"), arm)
+    wanted = arm.read_motion(urdf.with_name("kuka_iiwa_motion.csv"))
     names = [f"left_{k}" for k in range(7)]
     messages = []
     for t, q in zip(wanted.time, wanted.q, strict=True):
@@ -89,7 +89,7 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
         messages.append((stamp, joint_state(stamp, [*names[::-1], "finger"], [*q[::-1], 0.01])))
     path = write(tmp_path / "bag", messages)
     renamed = dict(zip(names, wanted.coordinates, strict=True))
-    motion = mbd.load_motion(path, arm, rename=renamed)
+    motion = arm.read_motion(path, rename=renamed)
     assert np.array_equal(motion.q, wanted.q)
     assert np.allclose(motion.time, wanted.time, rtol=0, atol=1e-12)
     assert np.allclose(motion.a, wanted.a, rtol=0, atol=1e-8)
@@ -98,7 +98,7 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
     out = tmp_path / "loads.parquet"
     asked = ["loads", str(urdf), str(path), "--joints", "lbr_iiwa_joint_3", "-o", str(out)]
     assert main([*asked, "--topic", "/joint_states", "--rename", *words]) == 0
-    found = mbd.load_loads(out, arm)
+    found = arm.read_loads(out)
     loads = arm.joint_loads(wanted, joints="lbr_iiwa_joint_3")
     assert np.allclose(found.force, loads.force, rtol=0, atol=1e-8)
 
@@ -106,23 +106,23 @@ def test_a_recorded_arm_moves_as_it_did(tmp_path):
 def test_joints_that_go_by_other_names_are_asked_for(tmp_path):
     pendulum = mbd.load(own_urdfs()["pendulum"])
     path = write(tmp_path / "bag", recording())
-    assert len(mbd.load_motion(path, pendulum, rename={"a": "hinge"}).time) == 40
+    assert len(pendulum.read_motion(path, rename={"a": "hinge"}).time) == 40
     with pytest.raises(FileError, match=r"no coordinate named 'hing'; did you mean 'hinge'\?"):
-        mbd.load_motion(path, pendulum, rename={"a": "hing"})
+        pendulum.read_motion(path, rename={"a": "hing"})
     with pytest.raises(FileError, match=r"no joint of /joint_states named 'd'.*Available: a, b, c"):
-        mbd.load_motion(path, pendulum, rename={"a": "hinge", "d": "hinge"})
+        pendulum.read_motion(path, rename={"a": "hinge", "d": "hinge"})
     arm = mbd.load(own_urdfs()["rrc_arm"])
     first, second, *_ = arm.coordinate_names
     words = rf"no states of {second}.*; the messages have b, c besides: say which .*--rename"
     with pytest.raises(FileError, match=words):
-        mbd.load_motion(path, arm, rename={"a": first})
-    assert mbd.load_motion(path, arm, rename={"a": first}, rest=True).q.shape == (40, 7)
+        arm.read_motion(path, rename={"a": first})
+    assert arm.read_motion(path, rename={"a": first}, rest=True).q.shape == (40, 7)
 
 
 def test_joints_that_determine_the_others_of_a_loop_are_enough(tmp_path):
     path = write(tmp_path / "bag", recording())
     bar = mbd.load(own_urdfs()["four_bar"])
-    motion = mbd.load_motion(path, bar, rename={"a": "crank"})
+    motion = bar.read_motion(path, rename={"a": "crank"})
     assert motion.q.shape == (40, 3)
     assert any("crank (1 degree of freedom)" in note for note in motion.notes), motion.notes
 
@@ -171,8 +171,8 @@ def test_clocks_that_jump_are_refused_and_the_other_clock_helps(tmp_path, shift,
     pendulum = mbd.load(own_urdfs()["pendulum"])
     path = write(tmp_path / "bag", messages)
     with pytest.raises(FileError, match=words):
-        mbd.load_motion(path, pendulum, rename={"a": "hinge"})
-    assert len(mbd.load_motion(path, pendulum, rename={"a": "hinge"}, clock="bag").time) == 40
+        pendulum.read_motion(path, rename={"a": "hinge"})
+    assert len(pendulum.read_motion(path, rename={"a": "hinge"}, clock="bag").time) == 40
 
 
 def test_gaps_missing_joints_and_odd_messages_are_refused_with_their_number(tmp_path):
@@ -254,7 +254,7 @@ def test_a_message_that_defines_itself_otherwise_is_refused(tmp_path):
 def test_bag_words_need_a_bag(tmp_path):
     (tmp_path / "m.csv").write_text("time,hinge\n0,0\n")
     with pytest.raises(FileError, match="topic: only for ROS bags"):
-        mbd.load_motion(tmp_path / "m.csv", mbd.load(own_urdfs()["pendulum"]), topic="/x")
+        mbd.load(own_urdfs()["pendulum"]).read_motion(tmp_path / "m.csv", topic="/x")
 
 
 def test_efforts_of_joint_states_are_read_beside_the_motion(tmp_path):
@@ -265,7 +265,7 @@ def test_efforts_of_joint_states_are_read_beside_the_motion(tmp_path):
         efforts[2] = np.nan
         own = joint_state(stamp, names[::-1], np.full(7, 0.1), np.zeros(7), efforts[::-1].copy())
         messages.append((stamp, own))
-    motion = mbd.load_motion(write(tmp_path / "bag", messages), arm)
+    motion = arm.read_motion(write(tmp_path / "bag", messages))
     there = [0, 1, 3, 4, 5, 6]
     assert np.array_equal(motion.efforts[:, there], 0.5 * np.arange(12)[:, None] + there)
     assert np.isnan(motion.efforts[:, 2]).all()

@@ -72,7 +72,7 @@ def textures(folder):
 
 
 def load_bag(folder):
-    return mbd.load_motion(folder / "bag", mbd.load(folder / "r.urdf"))
+    return mbd.load(folder / "r.urdf").read_motion(folder / "bag")
 
 
 ROADS = {

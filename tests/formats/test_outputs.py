@@ -124,7 +124,7 @@ def test_a_film_that_ffmpeg_could_not_finish_does_not_take_its_name(
         films = tmp_path / "films"
         films.mkdir(exist_ok=True)
         arm = mbd.load(ARM)
-        motion = mbd.load_motion(MOTION, arm)
+        motion = arm.read_motion(MOTION)
         with pytest.raises(FileError, match=f"x.mp4: cannot be written: {told}"):
             mbd.render(arm, films / "x.mp4", motion, size=(64, 64), fps=2)
         assert not os.listdir(films)
@@ -137,5 +137,5 @@ def test_angles_in_degrees_that_nobody_calls_so_are_asked_about(tmp_path):
     path = tmp_path / "degrees.csv"
     np.savetxt(path, table, delimiter=",", header=lines[0], comments="")
     arm = mbd.load(ARM)
-    (note,) = [n for n in mbd.load_motion(path, arm).notes if "are these degrees" in n]
+    (note,) = [n for n in arm.read_motion(path).notes if "are these degrees" in n]
     assert "are these degrees? Then the header says 'lbr_iiwa_joint_1 [deg]'" in note

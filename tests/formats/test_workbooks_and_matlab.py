@@ -9,7 +9,6 @@ import openpyxl
 import pytest
 import scipy.io
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables import TableWriter, open_table, read_table
@@ -123,7 +122,7 @@ def test_a_motion_in_a_matlab_file_is_read(kind, layout, tmp_path):
             fields = {n.partition(".")[2]: x for n, x in arrays.items() if "." in n}
             arrays = {"data": fields, "parameter": arrays["parameter"]}
         scipy.io.savemat(path, arrays, do_compression=kind == "v7")
-    motion = mbd.load_motion(path, arm())
+    motion = arm().read_motion(path)
     assert np.array_equal(motion.time, TIME)
     assert np.array_equal(motion.q, Q)
     assert "variables left out, of another length: parameter" in motion.notes
@@ -133,9 +132,9 @@ def test_a_motion_in_a_workbook_gives_the_loads_of_the_same_numbers_in_pieces(tm
     robot = arm()
     rows = [["Time", "shoulder", "elbow", "slide"], *np.column_stack([TIME, Q]).tolist()]
     path = workbook(tmp_path / "m.xlsx", ("a", rows))
-    motion = mbd.load_motion(path, robot)
+    motion = robot.read_motion(path)
     assert np.allclose(motion.q, Q, rtol=0, atol=1e-15)  # openpyxl writes 16 digits
-    history = mbd.load_history(path, robot, ["elbow"])
+    history = robot.load_history(path, ["elbow"])
     loads = robot.joint_loads(motion, joints=["elbow"])
     assert np.isclose(history["elbow.fx"].largest.value, loads.force[:, 0, 0].max(), rtol=1e-12)
 

@@ -166,7 +166,7 @@ def implicit_integrators() -> Values:
     for name in ("generalised_alpha", "hht", "newmark"):
         run = mbd.simulate(system, 0.5, step=0.01, q=[0.1, 0.0], integrator=name)
         ends[name] = np.concatenate([run.q[-1], run.v[-1]])
-    scheme = mbd.GeneralisedAlpha(tolerance=1e-4)
+    scheme = mbd.integrators.GeneralisedAlpha(tolerance=1e-4)
     run = mbd.simulate(system, 0.5, step=0.1, q=[0.1, 0.0], integrator=scheme)
     return {**ends, "variable": run.q[-1], "facts": str(run.facts)}
 
@@ -231,7 +231,7 @@ def flexible_links() -> Values:
     q = np.zeros(robot.nq)
     q[0] = 0.5
     run = mbd.simulate(robot, 0.05, step=1e-4, q=q, every=50)
-    cut = mbd.section_loads(robot, "strip", [0.0, 0.5], run.q[-1], run.v[-1], run.a[-1])
+    cut = mbd.flexible.section_loads(robot, "strip", [0.0, 0.5], run.q[-1], run.v[-1], run.a[-1])
     return {"q": run.q, "bending": cut.bending, "axial": cut.axial}
 
 
@@ -239,8 +239,8 @@ def flexible_links() -> Values:
 def small_motions() -> Values:
     """Return the bicycle's eigenvalues, and a pendulum's equilibrium."""
     bicycle = mbd.load("urdf/whipple_bicycle.urdf")
-    steady = mbd.steady_motion(bicycle, {"rear_wheel": 5.0 / 0.3})
-    model = mbd.linearise(bicycle, steady, coordinates=["frame.rx", "steer", "rear_wheel"])
+    steady = mbd.linear.steady_motion(bicycle, {"rear_wheel": 5.0 / 0.3})
+    model = mbd.linear.linearise(bicycle, steady, coordinates=["frame.rx", "steer", "rear_wheel"])
     return {"steady q": steady.q, "eigenvalues": np.sort_complex(model.eigenvalues)}
 
 
@@ -257,7 +257,7 @@ def motors() -> Values:
         motor_friction=Friction(coulomb=0.01, viscous=1e-5),
     )
     robot = iiwa()
-    duty = robot.with_actuators([motor]).motors(mbd.load_motion("short.csv", robot))
+    duty = robot.with_actuators([motor]).motors(robot.read_motion("short.csv"))
     entry = duty["lbr_iiwa_joint_2"]
     return {"peak": entry.peak.value, "rms": entry.rms, "printed": str(duty)}
 
@@ -268,7 +268,7 @@ def bearings_and_spectra() -> Values:
     from mbd_bridge.applications.bearings import Bearing
 
     robot = iiwa()
-    motion = mbd.load_motion("short.csv", robot)
+    motion = robot.read_motion("short.csv")
     pair = (
         Bearing(C=15.9e3, C0=11e3, position=-0.05),
         Bearing(C=15.9e3, C0=11e3, position=0.05),
@@ -288,7 +288,7 @@ def bearings_and_spectra() -> Values:
 def history() -> Values:
     """Return the loads of a file that is read in pieces."""
     robot = iiwa()
-    whole = mbd.load_history("noisy.csv", robot, ["lbr_iiwa_joint_5"], smooth="auto")
+    whole = robot.load_history("noisy.csv", ["lbr_iiwa_joint_5"], smooth="auto")
     peak = whole["lbr_iiwa_joint_5.my"].peak
     return {"peak": peak.value, "time": peak.time, "printed": str(whole)}
 
@@ -297,7 +297,7 @@ def history() -> Values:
 def smoothed_recording() -> Values:
     """Return a noisy recording, smoothed, with its uncertainty."""
     robot = iiwa()
-    motion = mbd.load_motion("noisy.csv", robot, smooth="auto")
+    motion = robot.read_motion("noisy.csv", smooth="auto")
     loads = robot.joint_loads(motion, joints=["lbr_iiwa_joint_2"])
     return {
         "q": motion.q[::40],

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from mbd_bridge import StateError, functions as fn
+from mbd_bridge import functions as fn
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.kernels.tracing import trace
 

@@ -103,7 +103,7 @@ def test_momentum_changes_by_gravity_and_drift_by_differences():
 
 def test_a_frame_or_reference_that_is_not_there_is_told():
     arm = mbd.load(OWN / "kuka_iiwa.urdf")
-    with pytest.raises(mbd.ModelError, match="did you mean 'lbr_iiwa_link_3'"):
+    with pytest.raises(mbd.errors.ModelError, match="did you mean 'lbr_iiwa_link_3'"):
         arm.frame_kinematics("lbr_iiwa_link_33", np.zeros(7))
-    with pytest.raises(mbd.StateError, match="local_world_aligned"):
+    with pytest.raises(mbd.errors.StateError, match="local_world_aligned"):
         arm.frame_kinematics("lbr_iiwa_link_3", np.zeros(7), reference="moon")

@@ -114,7 +114,7 @@ def test_a_position_alone_leaves_the_orientation_free(arm):
 def test_rows_out_of_reach_are_told_and_come_as_near_as_they_can(arm):
     _, q, link = path_of(arm)
     x = np.array([arm.placement(q[0], link)[:3, 3], [3.0, 0.0, 0.5]])
-    with pytest.raises(mbd.SolveError, match=r"row 1 cannot be reached: .* leaves [\d.]+ m"):
+    with pytest.raises(mbd.errors.SolveError, match=r"row 1 cannot be reached: .* leaves [\d.]+ m"):
         arm.inverse_kinematics(link, x, near=q[0])
     path = arm.inverse_kinematics(link, x, near=q[0], check=False)
     assert list(path.reached) == [True, False]

@@ -123,7 +123,7 @@ def test_loads_of_the_actuated_side_alone_are_those_of_the_whole_motion(name, mo
     robot, actuated, motion = motions(name)
     path = save(tmp_path / "actuated.npz", columns(robot, motion, actuated))
     near = dict(zip(robot.coordinate_names, motion[1][0], strict=True))
-    completed = mbd.load_motion(path, robot, near=near)
+    completed = robot.read_motion(path, near=near)
     assert completed.completed.residual.max() < 1e-12
     assert largest_apart(robot, actuated, motion, completed) < SAME
 
@@ -134,7 +134,7 @@ def test_loads_of_the_platform_alone_are_those_of_the_whole_motion(name, motions
     link = MACHINES[name][3]
     path = save(tmp_path / "platform.npz", pose_columns(robot, motion, link))
     near = dict(zip(robot.coordinate_names, motion[1][0], strict=True))
-    completed = mbd.load_motion(path, robot, near=near, frames={"tool": link})
+    completed = robot.read_motion(path, near=near, frames={"tool": link})
     assert completed.completed.residual.max() < 1e-12
     assert largest_apart(robot, actuated, motion, completed) < SAME
 
@@ -147,7 +147,7 @@ def crank_rocker():
 def test_a_motion_in_pieces_is_completed_as_the_whole_one(crank_rocker, tmp_path):
     time = np.linspace(0.0, 3.0, 700)
     np.savez(tmp_path / "crank.npz", time=time, crank=4.0 * time)
-    whole = mbd.load_motion(tmp_path / "crank.npz", crank_rocker)
+    whole = crank_rocker.read_motion(tmp_path / "crank.npz")
     pieces = motion_pieces(open_table(tmp_path / "crank.npz"), crank_rocker.model, rows=150)
     parts = list(pieces)
     assert len(parts) > 3
@@ -181,7 +181,7 @@ def test_what_is_missing_is_named_or_held_at_rest():
     robot, actuated = excavator()
     time = np.linspace(0.0, 0.2, 6)
     recorded = {"boom_cylinder": 0.05 + 0.1 * time}
-    with pytest.raises(mbd.ModelError, match=r"determine 1 of 3 .*add 2 more, such as"):
+    with pytest.raises(mbd.errors.ModelError, match=r"determine 1 of 3 .*add 2 more, such as"):
         robot.complete(recorded, time)
     start = robot.assemble({"stick_cylinder": 0.1, "bucket_cylinder": 0.1}, fixed=actuated[1:]).q
     motion = robot.complete(recorded, time, near=start, rest=True)
@@ -193,7 +193,7 @@ def test_what_is_missing_is_named_or_held_at_rest():
 def test_a_row_that_cannot_be_reached_is_named(crank_rocker):
     time = np.linspace(0.0, 1.0, 11)
     angle = np.where(time > 0.65, 9.0, 0.2)
-    with pytest.raises(mbd.SolveError, match=r"row 7 \(t = 0.7 s\)"):
+    with pytest.raises(mbd.errors.SolveError, match=r"row 7 \(t = 0.7 s\)"):
         crank_rocker.complete({"rocker": angle}, time)
     motion = crank_rocker.complete({"rocker": angle}, time, check=False)
     assert list(np.flatnonzero(~motion.completed.reached)) == [7, 8, 9, 10]
@@ -251,5 +251,5 @@ def test_roll_pitch_and_yaw_are_the_quaternion(motions):
 )
 def test_columns_that_mean_nothing_are_refused(crank_rocker, name, match):
     time = np.linspace(0.0, 1.0, 6)
-    with pytest.raises(mbd.FileError, match=match):
+    with pytest.raises(mbd.errors.FileError, match=match):
         crank_rocker.complete({"crank": time, name: time}, time)

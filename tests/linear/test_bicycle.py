@@ -12,8 +12,8 @@ CHOSEN = ["frame.rx", "steer", "rear_wheel"]
 
 
 def upright(bicycle, speed):
-    at = mbd.steady_motion(bicycle, {"rear_wheel": speed / 0.3})
-    return mbd.linearise(bicycle, at, coordinates=CHOSEN)
+    at = mbd.linear.steady_motion(bicycle, {"rear_wheel": speed / 0.3})
+    return mbd.linear.linearise(bicycle, at, coordinates=CHOSEN)
 
 
 def parts(model):
@@ -45,9 +45,9 @@ def test_it_is_stable_between_weave_and_capsize_speed(bicycle, speed):
 
 
 def test_which_coordinates_are_independent_does_not_matter(bicycle):
-    at = mbd.steady_motion(bicycle, {"rear_wheel": 5.0 / 0.3})
+    at = mbd.linear.steady_motion(bicycle, {"rear_wheel": 5.0 / 0.3})
     for chosen in ([], ["frame.rz", "front_wheel.rate"], ["frame.vx", "frame.wz", "frame.rx"]):
-        found = mbd.linearise(bicycle, at, coordinates=chosen).eigenvalues
+        found = mbd.linear.linearise(bicycle, at, coordinates=chosen).eigenvalues
         for value in whipple.AT_5:
             assert np.abs(found - value).min() < 1e-9
 
@@ -55,9 +55,11 @@ def test_which_coordinates_are_independent_does_not_matter(bicycle):
 def test_a_steady_turn_moves_as_its_linear_model_says(bicycle):
     """Against differences of nonlinear runs: body axes turn, and displacements with them."""
     given = {"rear_wheel": 5.0 / 0.3, "frame.wz": 0.4}
-    at = mbd.steady_motion(bicycle, given, {"frame.qx": 0.05}, drives=["rear_wheel", "steer"])
+    at = mbd.linear.steady_motion(
+        bicycle, given, {"frame.qx": 0.05}, drives=["rear_wheel", "steer"]
+    )
     assert abs(at.forces["rear_wheel"]) < 1e-9 < abs(at.forces["steer"])
-    model = mbd.linearise(bicycle, at)
+    model = mbd.linear.linearise(bicycle, at)
     assert model.unsteady == 0.0
     names, difference = bicycle.model.velocity_names, bicycle.model.difference
     positions, duration = model.stiffness.shape[1], 0.7

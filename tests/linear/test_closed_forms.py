@@ -29,20 +29,20 @@ def pendulums(count, mass=1.5, length=0.8):
 
 def test_a_pendulum_has_its_frequency_in_both_equilibria():
     pendulum, omega = pendulums(1), np.sqrt(G / 0.8)
-    hanging = mbd.linearise(pendulum)
+    hanging = mbd.linear.linearise(pendulum)
     assert np.allclose(hanging.eigenvalues, [1j * omega, -1j * omega], rtol=0, atol=DIGITS)
     (mode,) = hanging.modes
     assert abs(mode.frequency - omega / (2 * np.pi)) < DIGITS
     assert abs(mode.damping_ratio) < DIGITS
     assert hanging.stable
-    above = mbd.linearise(pendulum, mbd.equilibrium(pendulum, {"pin0": 3.0}))
+    above = mbd.linear.linearise(pendulum, mbd.linear.equilibrium(pendulum, {"pin0": 3.0}))
     assert np.allclose(above.eigenvalues, [omega, -omega], rtol=0, atol=1e-9)
     assert not above.stable
 
 
 def test_a_double_pendulum_has_the_matrices_of_the_text_book():
     m, L = 1.5, 0.8
-    model = mbd.linearise(pendulums(2))
+    model = mbd.linear.linearise(pendulums(2))
     mass = m * L**2 * np.array([[5.0, 2.0], [2.0, 1.0]])  # in angles relative to each other
     stiffness = m * G * L * np.array([[3.0, 1.0], [1.0, 1.0]])
     assert np.allclose(model.mass, mass, rtol=0, atol=DIGITS * 10)
@@ -60,10 +60,10 @@ def test_a_mass_on_a_spring_sinks_and_swings_as_it_should():
     machine = mbd.Mechanism.build(parts)
     spring = JointSpring("slide", stiffness=k, damping=c, name="spring")
     system = mbd.System(machine, forces=[spring])
-    at = mbd.equilibrium(system)
+    at = mbd.linear.equilibrium(system)
     assert abs(at.q[0] + m * G / k) < DIGITS
     assert at.free == ()
-    model = mbd.linearise(system, at)
+    model = mbd.linear.linearise(system, at)
     assert np.allclose(model.A, [[0, 1], [-k / m, -c / m]], rtol=0, atol=1e-10)
     assert np.allclose(model.B, [[0], [1 / m]], rtol=0, atol=DIGITS)
     assert (model.states, model.inputs) == (("slide", "slide.rate"), ("slide",))
@@ -77,7 +77,7 @@ def test_a_mass_on_a_spring_sinks_and_swings_as_it_should():
 def test_states_of_force_elements_are_states_of_the_linear_model():
     k, c = 50.0, 4.0
     system = mbd.System(slider(), forces=[Maxwell("rail", k, c, name="mount")])
-    model = mbd.linearise(system, outputs=["rail.acceleration", "mount.stroke"])
+    model = mbd.linear.linearise(system, outputs=["rail.acceleration", "mount.stroke"])
     expected = [[0, 1, 0], [-k / 2, 0, k / 2], [k / c, 0, -k / c]]
     assert np.allclose(model.A, expected, rtol=0, atol=DIGITS)
     assert model.states == ("rail", "rail.rate", "mount.stroke")
@@ -99,8 +99,8 @@ def sprung():
         name="spring",
     )
     system = mbd.System(bar, forces=[spring])
-    at = mbd.equilibrium(system, {"crank": 0.5})
-    return bar, system, at, mbd.linearise(system, at, coordinates=["crank"])
+    at = mbd.linear.equilibrium(system, {"crank": 0.5})
+    return bar, system, at, mbd.linear.linearise(system, at, coordinates=["crank"])
 
 
 def test_a_four_bar_linkage_on_a_spring_moves_as_its_linear_model_says(sprung):
@@ -122,7 +122,7 @@ def test_a_four_bar_linkage_on_a_spring_moves_as_its_linear_model_says(sprung):
 
 
 def test_the_frequency_response_is_that_of_scipy(sprung):
-    model = mbd.linearise(sprung[1], sprung[2], outputs=["crank.acceleration"])
+    model = mbd.linear.linearise(sprung[1], sprung[2], outputs=["crank.acceleration"])
     hertz = np.geomspace(0.05, 20.0, 40)
     _, expected = freqresp(model.state_space(), 2 * np.pi * hertz)
     found = model.frequency_response(hertz)[:, 0, 0]
@@ -162,8 +162,8 @@ def test_a_rolling_disk_stays_upright_from_its_critical_speed_on(rolling, ratio)
     """λ² = m g R/(It + m R²) - Ia (Ia + m R²) w²/(It (It + m R²)); for a thin disk v² = g R/3."""
     R, m, Ia, It = Disk().R, Disk().m, Disk().axial, Disk().diametral
     speed = ratio * np.sqrt(G * R / 3.0)
-    at = mbd.steady_motion(rolling, {"spin": speed / R})
-    model = mbd.linearise(rolling, at, coordinates=["lean", "heading", "spin"])
+    at = mbd.linear.steady_motion(rolling, {"spin": speed / R})
+    model = mbd.linear.linearise(rolling, at, coordinates=["lean", "heading", "spin"])
     square = m * G * R / (It + m * R**2)
     square -= Ia * (Ia + m * R**2) * (speed / R) ** 2 / (It * (It + m * R**2))
     expected = np.emath.sqrt(square)
@@ -186,13 +186,13 @@ def test_a_disk_finds_its_steady_circle():
     parts.loop("contact", "rolling", "ground", "disk", **wheel)
     speeds = {"round": circle.rate, "spin": circle.v[4] + circle.rate * np.sin(0.3)}
     near = {"radius": -1.0, "height": 0.28, "lean": -0.25}
-    at = mbd.steady_motion(mbd.Mechanism.build(parts), speeds, near, drives=[])
+    at = mbd.linear.steady_motion(mbd.Mechanism.build(parts), speeds, near, drives=[])
     assert abs(at.q[3] + 0.3) < 1e-9
     assert np.allclose(-at.lam, [circle.normal, 0.0, circle.inwards], rtol=0, atol=1e-8)
 
 
 def test_what_nothing_resists_is_named(rolling):
-    at = mbd.equilibrium(rolling)
+    at = mbd.linear.equilibrium(rolling)
     assert at.free == ("x", "y", "heading", "spin")
 
 
@@ -200,29 +200,33 @@ def test_without_a_spring_there_is_no_equilibrium():
     parts = mbd.Builder("mass", root="ground").link("mass", 2.0)
     parts.joint("slide", "prismatic", "ground", "mass", axis=(0, 0, 1))
     with pytest.raises(SolveError, match=r"19\.6 N is left along 'slide'"):
-        mbd.equilibrium(mbd.Mechanism.build(parts))
+        mbd.linear.equilibrium(mbd.Mechanism.build(parts))
 
 
 def test_what_there_is_not_is_refused_by_name(sprung):
     bar, system, at, model = sprung
     with pytest.raises(StateError, match="coordinates: no displacement named 'cranks'"):
-        mbd.linearise(system, at, coordinates=["cranks"])
+        mbd.linear.linearise(system, at, coordinates=["cranks"])
     with pytest.raises(StateError, match="inputs: no input named 'cranks'"):
-        mbd.linearise(system, at, inputs=["cranks"])
+        mbd.linear.linearise(system, at, inputs=["cranks"])
     with pytest.raises(StateError, match="outputs: no output named 'cranks'"):
-        mbd.linearise(system, at, outputs=["cranks"])
+        mbd.linear.linearise(system, at, outputs=["cranks"])
     with pytest.raises(StateError, match="depend on each other"):
-        mbd.linearise(system, at, coordinates=["crank", "elbow"])
+        mbd.linear.linearise(system, at, coordinates=["crank", "elbow"])
     with pytest.raises(StateError, match=r"mbd\.Sampled"):
-        mbd.linearise(mbd.System(bar, torque={"crank": mbd.Sampled(lambda t, q, v: 0.0)}), at.q)
-    with pytest.raises(StateError, match=r"no output named 'wrong'.*others by mbd.linearise"):
+        mbd.linear.linearise(
+            mbd.System(bar, torque={"crank": mbd.Sampled(lambda t, q, v: 0.0)}), at.q
+        )
+    with pytest.raises(
+        StateError, match=r"no output named 'wrong'.*others by mbd.linear.linearise"
+    ):
         model.plot_bode("wrong", "crank", [1.0])
 
 
 def test_inputs_of_the_system_are_inputs_of_the_linear_model():
     pendulum = pendulums(2)
     system = mbd.System(pendulum, torque={"pin0": mbd.Input("motor")}, inputs={"motor": 0.0})
-    model = mbd.linearise(system, inputs=["pin0"])
+    model = mbd.linear.linearise(system, inputs=["pin0"])
     assert np.allclose(model.B[2:], np.linalg.inv(model.mass)[:, :1], rtol=0, atol=1e-12)
 
 
@@ -240,7 +244,7 @@ def test_pictures_are_drawn(sprung):
     model = sprung[3]
     axes = model.plot_bode("crank", "crank", np.geomspace(0.1, 10, 20))
     assert [one.get_ylabel() for one in axes] == ["gain [rad / (N m)]", "phase [deg]"]
-    axes = mbd.plot_eigenvalues([1.0, 2.0], [model, model], "speed [m/s]")
+    axes = mbd.linear.plot_eigenvalues([1.0, 2.0], [model, model], "speed [m/s]")
     assert axes.get_xlabel() == "speed [m/s]"
     with pytest.raises(StateError, match="as many models"):
-        mbd.plot_eigenvalues([1.0], [model, model])
+        mbd.linear.plot_eigenvalues([1.0], [model, model])

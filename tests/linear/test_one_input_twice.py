@@ -22,7 +22,7 @@ def test_an_input_given_twice_acts_in_both_places(two):
     pull = mbd.Input("pull")
     acts = {"torque": {"left_slide": pull, "right_slide": pull}}
     system = mbd.System(two, forces=springs, **acts)
-    linear = mbd.linearise(system)
+    linear = mbd.linear.linearise(system)
     velocities = {"left_slide": 0.5, "right_slide": 0.25}
     assert linear.inputs[0] == "pull"
     moved = np.zeros(4)
@@ -41,5 +41,5 @@ def test_an_input_of_one_number_and_of_six_is_refused_by_name(two):
         torque={"left_slide": mbd.Input("pull")},
         external={"right": mbd.Input("pull")},
     )
-    with pytest.raises(mbd.StateError, match="one number in one place and six in another"):
-        mbd.linearise(system)
+    with pytest.raises(mbd.errors.StateError, match="one number in one place and six in another"):
+        mbd.linear.linearise(system)

@@ -42,7 +42,7 @@ def test_a_topic_that_nobody_shows_is_refused():
 
 
 def test_they_say_what_was_set(arm):
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     plain = arm.joint_loads(motion, joints=JOINT).assumptions
     assert text(plain, "payload") == text(plain, "external") == text(plain, "loops") == NONE
     assert "damping that the file gives for 7 joints left out" in text(plain, "friction")
@@ -73,7 +73,7 @@ def test_a_history_keeps_those_of_its_motion(arm, tmp_path):
     table = MOTION.read_text().splitlines()
     short = tmp_path / "short.csv"
     short.write_text("\n".join(",".join(row.split(",")[:-1]) for row in table if row[0] != "#"))
-    history = mbd.load_history(short, arm, JOINT, rest=True)
+    history = arm.load_history(short, JOINT, rest=True)
     assert text(history.assumptions, "completed") == (
         "held in the neutral position, at rest: lbr_iiwa_joint_7"
     )
@@ -100,10 +100,10 @@ COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def test_loads_from_a_file_say_that_it_does_not_tell(arm, tmp_path):
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     loads = arm.joint_loads(motion, joints=JOINT)
     loads.save(tmp_path / "loads.csv")
-    found = mbd.load_loads(tmp_path / "loads.csv", arm).assumptions
+    found = arm.read_loads(tmp_path / "loads.csv").assumptions
     for topic in ("external", "elements", "friction"):
         assert "not known" in text(found, topic)
     assert text(replace(loads, assumed=()).assumptions, "external") == NONE

@@ -71,7 +71,7 @@ def test_velocities_that_lead_elsewhere_than_the_positions_are_said(
     np.savez(path, time=time, hinge=angle, **{"hinge.vel": factor * rate})
     said = "hinge.vel is not the rate of hinge: it leads over"
     for notes in (
-        mbd.load_motion(path, rod).notes,
-        mbd.load_history(path, rod, ["hinge"]).notes,
+        rod.read_motion(path).notes,
+        rod.load_history(path, ["hinge"]).notes,
     ):
         assert any(said in note for note in notes) == wrong, notes

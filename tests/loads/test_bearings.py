@@ -45,7 +45,7 @@ def test_bearings_of_a_file_are_those_of_python(tmp_path):
     assert again.by_joint == robot.stated_bearings.by_joint
     assert again.options == robot.stated_bearings.options
     moves.save(tmp_path / "moves.npz")
-    history = mbd.load_history(tmp_path / "moves.npz", robot)
+    history = robot.load_history(tmp_path / "moves.npz")
     assert [duty.title for duty in history.bearings.duties] == ["lift first", "lift second"]
     assert "reliability 95 %" in history.assumptions["bearings"][0].text
     assert (
@@ -281,7 +281,7 @@ def test_the_command_line_and_histories_give_what_the_api_gives(tmp_path, capsys
     motion(robot).save(tmp_path / "moves.npz")
     pair = [Bearing(2e4, 1e4, position=-0.03), Bearing(3e4, 2e4, position=0.05)]
     whole = robot.bearings(motion(robot), "lift", {"lift": pair})
-    history = mbd.load_history(tmp_path / "moves.npz", robot, bearings={"lift": pair})
+    history = robot.load_history(tmp_path / "moves.npz", bearings={"lift": pair})
     assert [d.life for d in history.bearings.duties] == [d.life for d in whole.duties]
     words = [str(tmp_path / "arm.urdf"), str(tmp_path / "moves.npz"), "--joints", "lift"]
     words += ["--bearing", "lift:C=2e4,C0=1e4,position=-0.03"]

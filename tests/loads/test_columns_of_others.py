@@ -91,12 +91,12 @@ READ = {
 def test_a_motion_in_a_table_of_others_is_read_as_meant(name, tmp_path):
     text, options = READ[name]
     robot = arm()
-    motion = mbd.load_motion(written(tmp_path, text), robot, **options)
+    motion = robot.read_motion(written(tmp_path, text), **options)
     assert np.allclose(motion.time, TIME, rtol=0, atol=1e-12)
     assert np.allclose(motion.q, Q, rtol=0, atol=1e-12)
     if name == "UR RTDE":
         assert np.array_equal(motion.v, V)
-    history = mbd.load_history(tmp_path / "m.csv", robot, ["elbow"], **options)
+    history = robot.load_history(tmp_path / "m.csv", ["elbow"], **options)
     loads = robot.joint_loads(motion, joints=["elbow"])
     assert np.isclose(history["elbow.mz"].largest.value, loads.moment[:, 0, 2].max(), rtol=1e-9)
     # Both say the same of what was read.
@@ -105,11 +105,11 @@ def test_a_motion_in_a_table_of_others_is_read_as_meant(name, tmp_path):
 
 def test_what_was_taken_for_what_and_what_was_left_out_is_said(tmp_path):
     robot = arm()
-    notes = mbd.load_motion(written(tmp_path, READ["numbers from 1"][0]), robot).notes
+    notes = robot.read_motion(written(tmp_path, READ["numbers from 1"][0])).notes
     assert "columns taken: 'q1' as shoulder, 'q2' as elbow, 'q3' as slide" in notes
-    notes = mbd.load_motion(written(tmp_path, READ["more columns"][0]), robot).notes
+    notes = robot.read_motion(written(tmp_path, READ["more columns"][0])).notes
     assert "columns left out, which are no part of the motion: elbow_current, mode" in notes
-    silent = mbd.load_motion(tmp_path / "m.csv", robot, ignore=["elbow_current", "mo*"]).notes
+    silent = robot.read_motion(tmp_path / "m.csv", ignore=["elbow_current", "mo*"]).notes
     assert not [note for note in silent if "column" in note]
 
 
@@ -135,7 +135,7 @@ def test_a_table_that_is_not_understood_is_refused_with_the_option_to_use(
     columns, rows, said, tmp_path
 ):
     with pytest.raises(FileError, match=said):
-        mbd.load_motion(written(tmp_path, table(columns, rows)), arm())
+        arm().read_motion(written(tmp_path, table(columns, rows)))
 
 
 def test_columns_numbered_as_the_joints_are_renamed_by_one_pattern(tmp_path):
@@ -146,8 +146,8 @@ def test_columns_numbered_as_the_joints_are_renamed_by_one_pattern(tmp_path):
     robot = mbd.Mechanism.build(parts)
     path = written(tmp_path, table(("time", "A1", "A2"), PLAIN[:, :3]))
     with pytest.raises(FileError, match=r"--rename 'A\*=axis_of_\*'"):
-        mbd.load_motion(path, robot)
-    motion = mbd.load_motion(path, robot, rename={"A*": "axis_of_*"})
+        robot.read_motion(path)
+    motion = robot.read_motion(path, rename={"A*": "axis_of_*"})
     assert np.array_equal(motion.q, PLAIN[:, 1:3])
 
 
@@ -158,15 +158,15 @@ def test_numbers_in_the_place_of_names_are_no_order_of_a_machine_that_branches(t
     robot = mbd.Mechanism.build(tree)
     path = written(tmp_path, table(("time", "q1", "q2"), PLAIN[:, :3]))
     with pytest.raises(FileError, match="say which is which, --rename q1=joint_a"):
-        mbd.load_motion(path, robot)
+        robot.read_motion(path)
 
 
 def test_renames_of_what_is_not_there_are_refused(tmp_path):
     path = written(tmp_path, table(("time", *JOINTS), PLAIN))
     with pytest.raises(FileError, match="rename: no column named 'elbo'; did you mean 'elbow'"):
-        mbd.load_motion(path, arm(), rename={"elbo": "elbow"})
+        arm().read_motion(path, rename={"elbo": "elbow"})
     with pytest.raises(FileError, match="rename: no coordinate or rate named 'elbo'"):
-        mbd.load_motion(path, arm(), rename={"elbow": "elbo"})
+        arm().read_motion(path, rename={"elbow": "elbo"})
     for options, said in (
         ({"rename": {"a*b*": "*"}}, "at most one"),
         ({"rename": ["a"]}, "expected a mapping"),
@@ -174,7 +174,7 @@ def test_renames_of_what_is_not_there_are_refused(tmp_path):
         ({"gaps": "fill"}, "'refuse' or 'drop'"),
     ):
         with pytest.raises(StateError, match=said):
-            mbd.load_motion(path, arm(), **options)
+            arm().read_motion(path, **options)
 
 
 def test_rows_with_gaps_are_refused_or_left_out_and_counted(tmp_path):
@@ -183,8 +183,8 @@ def test_rows_with_gaps_are_refused_or_left_out_and_counted(tmp_path):
     lines[6] = "0.4567,nan,0,0"
     path = written(tmp_path, "\n".join(lines))
     with pytest.raises(FileError, match="--gaps drop"):
-        mbd.load_motion(path, arm())
-    motion = mbd.load_motion(path, arm(), gaps="drop")
+        arm().read_motion(path)
+    motion = arm().read_motion(path, gaps="drop")
     assert np.array_equal(motion.q, np.delete(Q, [2, 5], axis=0))
     assert "2 rows with gaps left out" in motion.notes
 
@@ -194,14 +194,14 @@ def test_seconds_without_their_nanoseconds_are_refused(tmp_path):
     rows = np.c_[np.floor(stamps), (stamps % 1.0) * 1e9, PLAIN[:, 1:]]
     path = written(tmp_path, table(("header.stamp.sec", "header.stamp.nanosec", *JOINTS), rows))
     with pytest.raises(FileError, match=r"two columns.*write one.*--ignore 'header.stamp.nanosec'"):
-        mbd.load_motion(path, arm())
+        arm().read_motion(path)
 
 
 def test_milliseconds_taken_for_seconds_are_asked_about(tmp_path):
     rows = np.repeat(PLAIN, 10, axis=0)
     for step, said in ((5.0, True), (0.005, False)):
         rows[:, 0] = step * np.arange(len(rows))
-        motion = mbd.load_motion(written(tmp_path, table(("time", *JOINTS), rows)), arm())
+        motion = arm().read_motion(written(tmp_path, table(("time", *JOINTS), rows)))
         assert (
             any("5 s from row to row: are these milliseconds?" in n for n in motion.notes) == said
         )
@@ -210,7 +210,7 @@ def test_milliseconds_taken_for_seconds_are_asked_about(tmp_path):
 def test_times_of_a_clock_are_shown_to_the_millisecond(tmp_path):
     path = written(tmp_path, table(("timestamp", *JOINTS), np.c_[1.7e9 + TIME, Q]))
     robot = arm()
-    loads = robot.joint_loads(mbd.load_motion(path, robot), joints="elbow")
+    loads = robot.joint_loads(robot.read_motion(path), joints="elbow")
     axes = loads.plot()
     assert axes[0].get_lines()[0].get_xdata()[-1] == 1.0
     assert "after 1700000000" in axes[-1].get_xlabel()
@@ -219,7 +219,7 @@ def test_times_of_a_clock_are_shown_to_the_millisecond(tmp_path):
 def test_times_of_a_clock_are_given_as_stamps_or_from_the_first_sample_on(tmp_path):
     path = written(tmp_path, table(("timestamp", *JOINTS), np.c_[1.7e9 + 0.25 + TIME, Q]))
     robot = arm()
-    motion = mbd.load_motion(path, robot)
+    motion = robot.read_motion(path)
     size = {"motion": motion, "size": (64, 48)}
     pictures = [mbd.render(robot, time=t, **size) for t in (0.5, 1.7e9 + 0.75, 0.0)]
     assert np.array_equal(pictures[0], pictures[1])
@@ -236,11 +236,11 @@ def test_times_of_a_clock_are_given_as_stamps_or_from_the_first_sample_on(tmp_pa
 def test_one_row_is_a_pose_at_rest(tmp_path):
     robot = arm()
     for columns, row in ((JOINTS, Q[:1]), (("time", *JOINTS), PLAIN[:1])):
-        motion = mbd.load_motion(written(tmp_path, table(columns, row)), robot)
+        motion = robot.read_motion(written(tmp_path, table(columns, row)))
         assert not motion.v.any() and not motion.a.any()
         assert any("a pose at rest" in note for note in motion.notes)
         loads = robot.joint_loads(motion)
         still = robot.joint_loads(Q[:1], np.zeros((1, 3)), np.zeros((1, 3)))
         assert np.array_equal(loads.wrench, still.wrench)
     moving = table((*JOINTS, *(f"{n}.vel" for n in JOINTS)), np.c_[Q[:1], V[:1]])
-    assert np.array_equal(mbd.load_motion(written(tmp_path, moving), robot).v, V[:1])
+    assert np.array_equal(robot.read_motion(written(tmp_path, moving)).v, V[:1])

@@ -61,7 +61,7 @@ def assert_same(one, other):
 def test_loads_read_back_whole(tmp_path, arm, motion, kind):
     loads = arm.joint_loads(motion, joints=JOINTS, reaction=True, on="parent", in_="world")
     loads.save(tmp_path / f"l.{kind}")
-    assert_same(replace(loads, speed=None), mbd.load_loads(tmp_path / f"l.{kind}", arm))
+    assert_same(replace(loads, speed=None), arm.read_loads(tmp_path / f"l.{kind}"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,14 +69,14 @@ def test_a_simulation_with_its_loads_reads_back_as_motion_and_as_loads(tmp_path,
     loads = run.joint_loads()
     assert not loads.unique.all()
     run.save(tmp_path / f"r.{kind}", loads)
-    assert_same(loads, mbd.load_loads(tmp_path / f"r.{kind}", bar))
-    motion = mbd.load_motion(tmp_path / f"r.{kind}", bar)
+    assert_same(loads, bar.read_loads(tmp_path / f"r.{kind}"))
+    motion = bar.read_motion(tmp_path / f"r.{kind}")
     assert motion.notes == ()
     for name in ("time", "q", "v", "a"):
         assert np.array_equal(getattr(motion, name), getattr(run, name)), name
     again = tmp_path / f"again.{kind}"
     motion.save(again)
-    assert np.array_equal(mbd.load_motion(again, bar).a, run.a)
+    assert np.array_equal(bar.read_motion(again).a, run.a)
 
 
 def test_independent_readers_find_loads_units_and_convention(tmp_path, arm, motion):
@@ -117,7 +117,7 @@ def test_flags_of_every_state_become_one_of_the_column(tmp_path, bar, run):
     flags = np.ones((len(run.time), 1, 6), dtype=bool)
     flags[7, 0, 2] = False
     replace(loads, unique=flags).save(tmp_path / "l.csv")
-    assert mbd.load_loads(tmp_path / "l.csv", bar).determined.tolist() == [[1, 1, 0, 1, 1, 1]]
+    assert bar.read_loads(tmp_path / "l.csv").determined.tolist() == [[1, 1, 0, 1, 1, 1]]
 
 
 def test_actuators_of_gears_read_back(tmp_path):
@@ -127,7 +127,7 @@ def test_actuators_of_gears_read_back(tmp_path):
     loads.save(tmp_path / "g.h5")
     names = read_table(tmp_path / "g.h5").columns
     assert Column("mesh.actuation", "N") in names
-    assert_same(replace(loads, speed=None), mbd.load_loads(tmp_path / "g.h5", machine))
+    assert_same(replace(loads, speed=None), machine.read_loads(tmp_path / "g.h5"))
     k = loads.actuation_names.index("mesh")
     assert np.array_equal(loads.speed[:, k], run.v[:, 1])  # how the rack moves
 
@@ -221,7 +221,7 @@ def test_bad_histories_are_refused(tmp_path, arm, motion, kind, change, words):
     arm.joint_loads(motion, joints="lbr_iiwa_joint_3").save(path)
     rewritten(path, change)
     with pytest.raises(FileError, match=words):
-        mbd.load_loads(path, arm)
+        arm.read_loads(path)
 
 
 def test_kilonewtons_are_obeyed(tmp_path, arm, motion):
@@ -233,19 +233,14 @@ def test_kilonewtons_are_obeyed(tmp_path, arm, motion):
         return [Column(c.name, "kN" if c.unit == "N" else c.unit) for c in columns], values, said
 
     path = rewritten(tmp_path / "l.npz", in_kilo)
-    assert np.allclose(mbd.load_loads(path, arm).force, loads.force, rtol=1e-15)
+    assert np.allclose(arm.read_loads(path).force, loads.force, rtol=1e-15)
 
 
 def test_load_columns_beside_a_motion_are_not_taken_for_coordinates_of_another_file(tmp_path, bar):
     path = tmp_path / "m.csv"
     path.write_text("time,crank,coupler_pin.fx\n0,1,2\n")
-    notes = mbd.load_motion(path, bar, rest=True).notes
+    notes = bar.read_motion(path, rest=True).notes
     assert "columns left out, which are no part of the motion: coupler_pin.fx" in notes
-
-
-def test_a_mechanism_is_asked_for(tmp_path):
-    with pytest.raises(ModelError, match=r'mbd.load_loads\("loads.parquet", mbd.load'):
-        mbd.load_loads(tmp_path / "l.csv", "robot.urdf")
 
 
 def test_loads_that_are_not_finite_are_saved_only_if_that_is_said(tmp_path, bar, run):

@@ -43,7 +43,7 @@ def test_efforts_of_another_programs_inverse_dynamics_differ_by_rounding(tmp_pat
     robot = arm()
     tau = rnea(robot)
     path = recording(tmp_path / "m.csv", tau)
-    motion = mbd.load_motion(path, robot)
+    motion = robot.read_motion(path)
     assert np.array_equal(motion.efforts, tau)
     found = robot.joint_loads(motion).effort_differences
     assert [one.name for one in found.entries] == list(JOINTS)
@@ -58,7 +58,7 @@ def test_a_friction_that_the_model_has_not_is_the_difference(tmp_path):
     tau, v = rnea(robot), states()[2]
     tau[:, 1] += COULOMB * np.sign(v[:, 1])
     path = recording(tmp_path / "m.csv", tau)
-    history = mbd.load_history(path, robot)
+    history = robot.load_history(path)
     one = history.effort_differences["elbow"]
     assert one.rms == pytest.approx(COULOMB, rel=1e-9)
     assert one.largest == pytest.approx(COULOMB, rel=1e-9)
@@ -71,8 +71,8 @@ def test_a_friction_that_the_model_has_not_is_the_difference(tmp_path):
 
 def test_loads_are_the_same_without_the_measured_efforts(tmp_path):
     robot = arm()
-    with_them = mbd.load_motion(recording(tmp_path / "m.csv", 1e3 + rnea(robot)), robot)
-    plain = mbd.load_motion(recording(tmp_path / "n.csv", np.zeros((60, 0)), ()), robot)
+    with_them = robot.read_motion(recording(tmp_path / "m.csv", 1e3 + rnea(robot)))
+    plain = robot.read_motion(recording(tmp_path / "n.csv", np.zeros((60, 0)), ()))
     assert plain.efforts is None
     one, other = robot.joint_loads(with_them), robot.joint_loads(plain)
     assert np.array_equal(one.wrench, other.wrench)
@@ -93,14 +93,14 @@ def test_efforts_are_known_by_their_usual_names_in_their_units(tmp_path, names):
     robot = arm()
     tau = rnea(robot)
     factor = np.array([1e-3, 1.0, 1e3]) if "[" in names[0] else 1.0
-    motion = mbd.load_motion(recording(tmp_path / "m.csv", tau / factor, names), robot)
+    motion = robot.read_motion(recording(tmp_path / "m.csv", tau / factor, names))
     assert np.allclose(motion.efforts, tau, rtol=1e-14)
 
 
 def test_what_may_be_something_else_is_left_out_and_said(tmp_path):
     robot = arm()
     names = ("shoulder.effort [A]", "actual_current_1", "slide_torque")
-    motion = mbd.load_motion(recording(tmp_path / "m.csv", rnea(robot), names), robot)
+    motion = robot.read_motion(recording(tmp_path / "m.csv", rnea(robot), names))
     assert motion.efforts is None
     (note,) = [note for note in motion.notes if "left out" in note]
     assert all(word in note for word in ("shoulder.effort", "actual_current_1", "slide_torque"))
@@ -114,16 +114,16 @@ def test_gaps_in_efforts_are_not_measured_and_gaps_in_positions_are_refused(tmp_
     for row in (5, 6):
         lines[row] = ",".join([*lines[row].split(",")[:-1], ""])
     path.write_text("\n".join(lines))
-    motion = mbd.load_motion(path, robot)
+    motion = robot.read_motion(path)
     assert np.flatnonzero(np.isnan(motion.efforts[:, 2])).tolist() == [4, 5]
     assert robot.joint_loads(motion).effort_differences["slide"].rows == 58
     again = tmp_path / "again.csv"
     motion.save(again)
-    assert np.array_equal(mbd.load_motion(again, robot).efforts, motion.efforts, equal_nan=True)
+    assert np.array_equal(robot.read_motion(again).efforts, motion.efforts, equal_nan=True)
     lines[9] = "," + lines[9].split(",", 1)[1].replace(lines[9].split(",")[1], "", 1)
     path.write_text("\n".join(lines))
     with pytest.raises(FileError, match="finite number"):
-        mbd.load_motion(path, robot)
+        robot.read_motion(path)
 
 
 def test_a_motion_in_pieces_has_the_efforts_of_the_whole(tmp_path):
@@ -153,7 +153,7 @@ def test_the_command_line_and_the_report_say_the_difference(tmp_path, capfd):
     assert main(words) == 0
     assert "measured effort of elbow differs by 0.75 N m RMS" in capfd.readouterr().err
     page = tmp_path / "page.html"
-    mbd.report(robot, page, mbd.load_motion(path, robot), picture=False, check=False)
+    mbd.report(robot, page, robot.read_motion(path), picture=False, check=False)
     text = page.read_text()
     assert "Measured efforts" in text
     assert "not used for the loads" in text
@@ -161,6 +161,6 @@ def test_the_command_line_and_the_report_say_the_difference(tmp_path, capfd):
 
 def test_efforts_of_another_shape_are_refused(tmp_path):
     robot = arm()
-    motion = mbd.load_motion(recording(tmp_path / "m.csv", rnea(robot)), robot)
+    motion = robot.read_motion(recording(tmp_path / "m.csv", rnea(robot)))
     with pytest.raises(StateError, match=r"motion.efforts: expected \(60, 3\)"):
         robot.joint_loads(replace(motion, efforts=motion.efforts[:, 0]))

@@ -275,6 +275,6 @@ def test_numbers_too_large_for_a_spline_are_refused(model):
 def test_a_motion_is_read_for_a_mechanism_in_one_call():
     path = own_urdfs()["kuka_iiwa"]
     arm = mbd.load(path)
-    motion = mbd.load_motion(path.with_name("kuka_iiwa_motion.csv"), arm)
+    motion = arm.read_motion(path.with_name("kuka_iiwa_motion.csv"))
     assert motion.q.shape == (len(motion.time), arm.nq)
     assert any("spline" in note for note in motion.notes)

@@ -110,7 +110,7 @@ def test_long_motions_in_pieces_say_the_same_as_read_whole(rod, tmp_path):
     q = short_move(time + 20.0)[0] + 0.2 * np.sin(time)
     noisy = q + 1e-5 * np.random.default_rng(2).normal(size=q.shape)
     np.savez(tmp_path / "m.npz", time=time, hinge=noisy)
-    whole = mbd.load_motion(tmp_path / "m.npz", rod)
+    whole = rod.read_motion(tmp_path / "m.npz")
     pieces = MotionPieces(open_table(str(tmp_path / "m.npz")), rod.model, rows=4000)
     parts = list(pieces)
     a = np.concatenate([part.a for part in parts])

@@ -196,7 +196,7 @@ def test_filters_of_a_cutoff_do_what_their_names_say(arm, method):
 )
 def test_options_that_mean_nothing_are_refused(smooth, cutoff, words):
     with pytest.raises(StateError, match=words):
-        mbd.load_motion("motion.csv", mbd.load("urdf/pendulum.urdf"), smooth=smooth, cutoff=cutoff)
+        mbd.load("urdf/pendulum.urdf").read_motion("motion.csv", smooth=smooth, cutoff=cutoff)
 
 
 def test_rows_that_are_missing_for_long_part_a_recording():
@@ -316,13 +316,13 @@ def test_rows_that_stand_twice_are_left_out_where_that_is_said(tmp_path):
 
     def read(rows, **how):
         np.savetxt(tmp_path / "m.csv", rows, delimiter=",", header="time,hinge", comments="")
-        return mbd.load_motion(tmp_path / "m.csv", rod, **how)
+        return rod.read_motion(tmp_path / "m.csv", **how)
 
     exact, copied = read(rows), read(np.insert(rows, 30, rows[30], axis=0))
     assert np.array_equal(exact.a, copied.a)
     assert any("1 row with the time stamp of the row before left out" in x for x in copied.notes)
     other = np.insert(rows, 31, rows[30] + [0.0, 0.1], axis=0)
-    with pytest.raises(mbd.FileError, match=r"stands twice.*--gaps drop"):
+    with pytest.raises(mbd.errors.FileError, match=r"stands twice.*--gaps drop"):
         read(other)
     assert np.array_equal(read(other, gaps="drop").a, exact.a)
 

@@ -123,7 +123,7 @@ def test_files_and_plots_carry_it(noisy, tmp_path):
         band = BAND * loads.uncertainty.actuation[:, 0]
         assert np.array_equal(file["elbow_joint.actuation.band"], band)
         assert np.array_equal(file["elbow_joint.my.band"], BAND * loads.uncertainty.moment[:, 0, 1])
-    again = mbd.load_loads(tmp_path / "loads.npz", arm)
+    again = arm.read_loads(tmp_path / "loads.npz")
     assert np.array_equal(again.actuation, loads.actuation)
     rows = load_rows(replace(loads, uncertainty=None), bands=True)  # a piece without noise
     assert rows.shape == load_rows(loads).shape

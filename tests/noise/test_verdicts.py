@@ -69,7 +69,7 @@ def test_the_report_raises_no_alarm_of_noise_alone(noisy, tmp_path):
     whole = MotionParts(motion, "noisy")
     from mbd_bridge.api.histories import HistoryRequest
 
-    asked = HistoryRequest(mbd.LoadRequest.of(arm.model, [ELBOW]), motors=False)
+    asked = HistoryRequest(mbd.loads.LoadRequest.of(arm.model, [ELBOW]), motors=False)
     history = asked.along(arm, whole)
     peak = history[f"{ELBOW}.actuation"].peak
     cases = LoadCases([LoadCase("a", history)])

@@ -117,7 +117,7 @@ def roads() -> dict[str, Callable[..., Any]]:
         "forward_dynamics": dynamics("forward_dynamics", "tau"),
         "constrained_dynamics": prepared,
         "assemble": lambda **given: m.assemble(**given),
-        "assemble_batch": lambda **given: mbd.assemble_batch(m, **given),
+        "assemble_batch": lambda **given: m.assemble_batch(**given),
         "run.joint_loads": run.joint_loads,
         "batch.joint_loads": batch.joint_loads,
     }
@@ -158,7 +158,7 @@ def _fmu(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
         mbd.export_fmu(mbd.System(m, **given), f"{folder}/it.fmu", compile=False, **state, **own)
 
 
-def _sound(batch: mbd.SimulationBatch) -> mbd.SimulationBatch:
+def _sound(batch: mbd.simulation.SimulationBatch) -> mbd.simulation.SimulationBatch:
     assert batch.finished.all(), batch.status
     return batch
 

@@ -217,11 +217,11 @@ def test_wrong_inputs_end_it_with_a_status_and_errors_of_others_go_through(drive
     with pytest.raises(ZeroDivisionError):
         driven.run(0.1, outputs=lambda t, now: 1 / 0, rate=FAST)
     assert len(driven.last.time) == 2
-    with pytest.raises(mbd.StateError, match="no input named 'moter'; did you mean 'motor'"):
+    with pytest.raises(mbd.errors.StateError, match="no input named 'moter'; did you mean 'motor'"):
         driven.set({"moter": 1.0})
-    with pytest.raises(mbd.StateError, match=r"no variable named 'q\.cranc'"):
+    with pytest.raises(mbd.errors.StateError, match=r"no variable named 'q\.cranc'"):
         _ = driven.values["q.cranc"]
-    with pytest.raises(mbd.StateError, match="use one of catch up, slip"):
+    with pytest.raises(mbd.errors.StateError, match="use one of catch up, slip"):
         driven.run(0.1, late="never")
 
 
@@ -262,7 +262,9 @@ def settled(server, other_than=None):
 
 
 @pytest.mark.parametrize("name", ["table and parameters", "force element and input"])
-@pytest.mark.parametrize("scheme", ["newmark", mbd.GeneralisedAlpha(rho=0.6), "explicit_newmark"])
+@pytest.mark.parametrize(
+    "scheme", ["newmark", mbd.integrators.GeneralisedAlpha(rho=0.6), "explicit_newmark"]
+)
 def test_implicit_steps_have_the_digits_of_a_run_here_and_in_other_loops(name, scheme):
     machine = four_bar(1, 2, 1.7, 2.5)
     at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
@@ -285,7 +287,7 @@ def test_inputs_that_change_keep_the_second_order_of_implicit_steps(rocker):
     """Against Runge-Kutta in short steps; inputs are held over 10 ms."""
     robot, start = rocker
     system = mbd.System(robot, torque={"crank": mbd.Input("motor")})
-    ends, scheme = [], mbd.GeneralisedAlpha(rho=0.3)
+    ends, scheme = [], mbd.integrators.GeneralisedAlpha(rho=0.3)
 
     def motor(t, now):
         return {"motor": 2.0 * np.sin(np.floor(100.0 * t + 1e-6))}

@@ -47,7 +47,7 @@ def loads(arm, motion):
 
 def test_extremes_over_cases_are_the_apis_with_their_case(page, loads):
     path, found = page
-    assert isinstance(found, mbd.LoadCases)
+    assert isinstance(found, mbd.loads.LoadCases)
     assert [row[:3] for row in rows(path, "Load cases")] == [["free", "1000", "2"],
                                                             ["pushed", "1", "2"]]  # fmt: skip
     columns = {"fx": 0, "fy": 1, "fz": 2}
@@ -158,7 +158,7 @@ def test_what_motors_and_bearings_assume_cannot_be_left_out(page, topic):
 
 
 def test_weights_cannot_be_left_out_of_what_cases_assume(page, monkeypatch):
-    monkeypatch.setattr(mbd.LoadCases, "_weights", property(lambda self: ()))
+    monkeypatch.setattr(mbd.loads.LoadCases, "_weights", property(lambda self: ()))
     with pytest.raises(StateError, match="nothing is said about cases"):
         assert page[1].assumptions
 
@@ -206,7 +206,7 @@ def test_files_are_read_as_load_motion_reads_them(arm, motion, tmp_path):
     options = {"rename": rename, "unit": "deg", "smooth": "off"}
     files, out = [tmp_path / "one.csv", tmp_path / "two.csv"], tmp_path / "x.html"
     found = mbd.report(arm, out, files, JOINT, view=False, **FAST, **options)
-    read = mbd.load_motion(files[0], arm, **options)
+    read = arm.read_motion(files[0], **options)
     expected = arm.joint_loads(read, joints=JOINT)[JOINT].force[:, 0].max()
     assert found["one"][f"{JOINT}.fx"].largest.value == expected
     with pytest.raises(FileError, match="shoulder"):

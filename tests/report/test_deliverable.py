@@ -170,7 +170,7 @@ def test_a_report_says_in_how_many_rows_a_table_acts(begin, rows, tmp_path):
     said = f"acts in {rows} of 201 rows"
     assert [one for one in history.assumptions["external"] if said in one.text]
     assert said in (tmp_path / "r.html").read_text()
-    pieces = [mbd.load_motion(motion, rod).part(part) for part in (slice(90), slice(90, 201))]
-    forces = mbd.load_external(table, rod)
+    pieces = [rod.read_motion(motion).part(part) for part in (slice(90), slice(90, 201))]
+    forces = rod.read_external(table)
     uses = [forces.use(piece.time, piece.q, piece.v) for piece in pieces]
     assert (uses[0] + uses[1]).assumed == forces.use(time, np.zeros((201, 1))).assumed

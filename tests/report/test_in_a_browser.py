@@ -38,7 +38,7 @@ def arm():
 def files(arm, tmp_path_factory):
     """A report of two load cases with all that there is, and one of a linkage that swings."""
     folder = tmp_path_factory.mktemp("seen")
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     pushed = (motion, {"lbr_iiwa_link_7": [0, 0, -200.0, 0, 0, 0]})
     names = {"free": motion, "pushed": pushed}
     mbd.report(arm, folder / "arm.html", names, JOINTS, **BLOCK)
@@ -90,7 +90,7 @@ def test_the_view_shows_the_loads_of_the_api(seen, arm):
     """The worst case is shown: it is the one that is pushed."""
     tab, _, _ = seen["arm"]
     tab.set_viewport_size({"width": 900, "height": 900})
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     push = {"lbr_iiwa_link_7": [0, 0, -200.0, 0, 0, 0]}
     loads = arm.joint_loads(motion, joints=JOINTS, external=push)
     shot = "document.querySelector('.mbd-view canvas').toDataURL()"

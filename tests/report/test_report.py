@@ -51,7 +51,7 @@ def table(page, heading):
 
 
 def test_the_loads_are_those_of_the_api(arm, page):
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     loads = arm.joint_loads(motion, joints=JOINTS)
     joint, found = "", {}
     for row in table(page, "Joint loads")[1:]:
@@ -78,7 +78,7 @@ def test_the_loads_are_those_of_the_api(arm, page):
 
 
 def test_the_actuators_are_those_of_the_api(arm, page):
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     actuation = arm.joint_loads(motion, joints=JOINTS[0]).actuation[:, 0]
     speed = motion.v[:, arm.coordinate_names.index(JOINTS[0])]
     heads, row = table(page, "Actuators")
@@ -99,7 +99,7 @@ def test_the_actuators_are_those_of_the_api(arm, page):
 
 
 def test_the_spectra_are_those_of_the_api(arm, page):
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     spectra = arm.joint_loads(motion, joints=JOINTS).spectra(exponents=[3, 5, 10])
     rows = by_heading(page, "Durability")
     names = {f"{row['joint']}.{row['']}" for row in rows}
@@ -113,7 +113,7 @@ def test_the_spectra_are_those_of_the_api(arm, page):
 
 
 def test_the_verdict_is_that_of_the_cross_check(arm, page):
-    found = mbd.crosscheck(arm, states=20)
+    found = arm.crosscheck(states=20)
     referees = dict.fromkeys(one.referee for one in found.rows)
     for place, referee in enumerate(referees):
         rows = by_heading(page, "Other engines", place)
@@ -190,7 +190,7 @@ def test_the_simulation_s_numbers_are_the_report_s(tmp_path):
 
 
 def test_too_much_for_a_actuator_is_said(arm, tmp_path):
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     heavy = arm.with_payload("lbr_iiwa_link_7", 500.0, (0.0, 0.0, 0.5))
     path = tmp_path / "heavy.html"
     mbd.report(heavy, path, motion, ["lbr_iiwa_joint_4"], picture=False, check=False)
@@ -198,7 +198,7 @@ def test_too_much_for_a_actuator_is_said(arm, tmp_path):
 
 
 def test_actuators_without_limits_are_not_said_to_keep_them(arm, tmp_path):
-    motion, path = mbd.load_motion(MOTION, arm), tmp_path / "x.html"
+    motion, path = arm.read_motion(MOTION), tmp_path / "x.html"
     options = {"picture": False, "check": False}
     mbd.report(arm, path, motion, JOINTS, **options)
     said = "All actuators stay within their limits. Not counted: friction and damping; rotors"
@@ -253,7 +253,7 @@ def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monke
         return np.zeros((8, 12, 3), dtype=np.uint8)
 
     monkeypatch.setattr(record, "still", still)
-    motion = mbd.load_motion(MOTION, arm)
+    motion = arm.read_motion(MOTION)
     page = tmp_path / "page.html"
     for some in (JOINTS, None):
         mbd.report(arm, page, motion, some, check=False)

@@ -187,6 +187,6 @@ def test_events_of_prescribed_motions_are_where_the_course_says(every):
 def test_a_function_of_other_arguments_is_no_event():
     bar = four_bar(1, 2, 1.7, 2.5)
     with pytest.raises(
-        mbd.StateError, match=r"events\['top'\]: expected a function of \(t, q, v\)"
+        mbd.errors.StateError, match=r"events\['top'\]: expected a function of \(t, q, v\)"
     ):
         mbd.simulate(bar, 0.01, events={"top": lambda q: q[0]})

@@ -56,7 +56,7 @@ def test_a_checkpoint_where_no_file_can_be_made_is_explained():
 
 
 def test_no_states_are_assembled_to_none():
-    assert mbd.assemble_batch(BAR, {"crank": np.zeros(0)}).q.shape == (0, 3)
+    assert BAR.assemble_batch({"crank": np.zeros(0)}).q.shape == (0, 3)
 
 
 @pytest.mark.parametrize("none", [np.zeros(0), ([0.0, 0.1, 0.2, 1.0], np.zeros((0, 4)))])

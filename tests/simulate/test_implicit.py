@@ -19,14 +19,14 @@ from tests.simulate.implicit import orders, oscillator
 from tests.tolerances import DIFFERENCE
 
 SCHEMES = {
-    "newmark": mbd.Newmark(),
-    "damped newmark": mbd.Newmark(beta=0.3025, gamma=0.6),
-    "hht": mbd.HHT(),
-    "most damped hht": mbd.HHT(alpha=-1.0 / 3.0),
-    "generalised alpha": mbd.GeneralisedAlpha(),
-    "generalised alpha 0.5": mbd.GeneralisedAlpha(rho=0.5),
+    "newmark": mbd.integrators.Newmark(),
+    "damped newmark": mbd.integrators.Newmark(beta=0.3025, gamma=0.6),
+    "hht": mbd.integrators.HHT(),
+    "most damped hht": mbd.integrators.HHT(alpha=-1.0 / 3.0),
+    "generalised alpha": mbd.integrators.GeneralisedAlpha(),
+    "generalised alpha 0.5": mbd.integrators.GeneralisedAlpha(rho=0.5),
 }
-EXPLICIT = mbd.ExplicitNewmark()
+EXPLICIT = mbd.integrators.ExplicitNewmark()
 
 
 def step_of(system, scheme, rows=(), velocity_rows=None):
@@ -88,16 +88,18 @@ def test_a_step_amplifies_an_oscillation_as_the_equations_of_the_scheme_say(name
 def test_spectral_radii_at_infinite_frequency_are_those_that_were_asked_for():
     """1 of the trapezoidal rule, (1 + α) / (1 - α) of HHT, ρ of generalised α."""
     far = 1e4
-    assert abs(radius(amplification(mbd.Newmark(), far)) - 1.0) < 1e-3
+    assert abs(radius(amplification(mbd.integrators.Newmark(), far)) - 1.0) < 1e-3
     for alpha in (-0.1, -0.3):
-        found = radius(amplification(mbd.HHT(alpha=alpha), far))
+        found = radius(amplification(mbd.integrators.HHT(alpha=alpha), far))
         assert abs(found - (1.0 + alpha) / (1.0 - alpha)) < 1e-3
     for rho in (0.9, 0.5):
-        assert abs(radius(amplification(mbd.GeneralisedAlpha(rho=rho), far)) - rho) < 1e-2
+        assert (
+            abs(radius(amplification(mbd.integrators.GeneralisedAlpha(rho=rho), far)) - rho) < 1e-2
+        )
 
 
 def test_damping_grows_with_the_frequency_and_low_frequencies_keep_theirs():
-    for scheme in (mbd.HHT(), mbd.GeneralisedAlpha(rho=0.5)):
+    for scheme in (mbd.integrators.HHT(), mbd.integrators.GeneralisedAlpha(rho=0.5)):
         radii = [radius(amplification(scheme, h)) for h in (0.05, 0.5, 2.0, 20.0)]
         assert radii == sorted(radii, reverse=True)
         assert 1.0 - radii[0] < 1e-5
@@ -221,7 +223,7 @@ def test_a_stiff_spring_lets_implicit_steps_be_fifty_times_longer_than_explicit_
 
     explicit = 1e-3  # s; twice as long, both fail
     for integrator in ("rk4", "explicit_newmark"):
-        with pytest.raises(mbd.SolveError):
+        with pytest.raises(mbd.errors.SolveError):
             errors(2.0 * explicit, integrator=integrator)
     for integrator in ("newmark", "hht", "generalised_alpha"):
         angle, torque = errors(50.0 * explicit, integrator=integrator)
@@ -235,7 +237,7 @@ def test_newtons_matrix_is_the_derivative_of_all_that_acts():
     model = robot.model
     springs = [mbd.forces.JointSpring(name, 50.0, 2.0) for name in model.velocity_names]
     system = mbd.System(robot, forces=springs, torque=lambda t, q, v: np.sin(q) * v)
-    step = ImplicitStep(system, (), mbd.HHT())
+    step = ImplicitStep(system, (), mbd.integrators.HHT())
     rng = np.random.default_rng(3)
     held, instant = np.zeros(system.layout.sizes[0]), np.zeros(system.layout.sizes[2])
     begin = Begin(
@@ -269,7 +271,7 @@ def test_rows_may_be_kept_in_velocity_alone():
     exact = mbd.simulate(robot, 0.2, step=1e-4, q=at.q, v=at.v, every=2000)
     errors, drift = [], []
     for steps in (20, 40, 80):
-        once, start, _ = step_of(system, mbd.Newmark(), rows, rows)
+        once, start, _ = step_of(system, mbd.integrators.Newmark(), rows, rows)
         now = start.begun(Now(0.0, at.q, at.v))
         for _ in range(steps):
             now = now.after(0.2 / steps, once(now, 0.2 / steps))

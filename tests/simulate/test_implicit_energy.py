@@ -109,8 +109,8 @@ def test_velocities_that_ring_behind_a_stiff_damper_are_told(damping):
         return
     assert "'mount' changes its sign from step to step" in run.status
     assert run.time[-1] == 0.0
-    advised = mbd.Newmark(beta=0.5, gamma=1.0)
-    assert "mbd.Newmark(beta=0.5, gamma=1.0)" in run.status
+    advised = mbd.integrators.Newmark(beta=0.5, gamma=1.0)
+    assert "mbd.integrators.Newmark(beta=0.5, gamma=1.0)" in run.status
     run = mbd.simulate(machine, 2.0, integrator=advised, **options)
     assert run.finished and np.abs(run.v[1:, 1]).max() < 1e-3
     assert abs(run.v[-1, 0] - 0.5) < 1e-2  # momentum is kept

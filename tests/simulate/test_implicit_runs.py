@@ -30,7 +30,11 @@ def test_what_acts_goes_together_with_every_scheme_in_runs_and_batches(bar, name
     """Second order against Runge-Kutta; a batch of one has the digits of a run."""
     machine, start = bar
     exact = mbd.simulate(machine, 0.3, step=1e-4, every=3000, **start, **ACTS[name])
-    for scheme in ("newmark", mbd.HHT(alpha=-0.3), mbd.GeneralisedAlpha(rho=0.6)):
+    for scheme in (
+        "newmark",
+        mbd.integrators.HHT(alpha=-0.3),
+        mbd.integrators.GeneralisedAlpha(rho=0.6),
+    ):
         kwargs = {"integrator": scheme, **ACTS[name]}
         coarse, fine = (mbd.simulate(machine, 0.3, step=h, **start, **kwargs) for h in (2e-3, 5e-4))
         errors = [np.abs(run.q[-1] - exact.q[-1]).max() for run in (coarse, fine)]
@@ -56,7 +60,9 @@ def test_trajectories_of_a_batch_are_runs_of_their_own(bar):
         assert np.abs(batch[k].joint_loads(["pin"]).force - run.loads.force).max() < 1e-9
 
 
-@pytest.mark.parametrize("scheme", [mbd.Newmark(), mbd.HHT(), mbd.GeneralisedAlpha()])
+@pytest.mark.parametrize(
+    "scheme", [mbd.integrators.Newmark(), mbd.integrators.HHT(), mbd.integrators.GeneralisedAlpha()]
+)
 def test_the_tolerance_decides_how_long_variable_steps_are(scheme):
     """A pendulum that swings through: against SciPy's Radau; the step's error goes with h³."""
     robot = mbd.load(own_urdfs()["pendulum"])
@@ -77,7 +83,7 @@ def test_the_tolerance_decides_how_long_variable_steps_are(scheme):
 def test_variable_steps_end_where_forces_jump(bar):
     machine, start = bar
     exact = mbd.simulate(machine, 0.3, step=1e-4, every=3000, **start, **ACTS["table"])
-    scheme = mbd.HHT(tolerance=1e-8)
+    scheme = mbd.integrators.HHT(tolerance=1e-8)
     run = mbd.simulate(machine, 0.3, step=0.01, integrator=scheme, **start, **ACTS["table"])
     assert np.abs(run.q[-1] - exact.q[-1]).max() < 1e-5
 
@@ -171,7 +177,11 @@ def test_a_wheel_rolls_with_the_second_order_and_keeps_its_constraints(scheme):
 
 def test_a_run_goes_on_from_its_checkpoint_to_the_same_digits(tmp_path, bar):
     machine, start = bar
-    options = {"integrator": mbd.HHT(alpha=-0.1), "torque": {"crank": "0.5 + t"}, **start}
+    options = {
+        "integrator": mbd.integrators.HHT(alpha=-0.1),
+        "torque": {"crank": "0.5 + t"},
+        **start,
+    }
     whole = mbd.simulate(machine, 0.3, **options)
 
     class KilledError(Exception):
@@ -191,7 +201,10 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_same_digits(tmp_path, bar):
     assert np.array_equal(again.q, whole.q)
     with pytest.raises(mbd.MbdError, match="integrator"):
         mbd.simulate(
-            machine, 0.3, checkpoint=file, **{**options, "integrator": mbd.HHT(alpha=-0.2)}
+            machine,
+            0.3,
+            checkpoint=file,
+            **{**options, "integrator": mbd.integrators.HHT(alpha=-0.2)},
         )
 
 
@@ -212,28 +225,32 @@ def test_events_and_requested_loads_go_with_implicit_steps(bar):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: mbd.HHT(alpha=0.1), "HHT: alpha: expected a number from -0.3333 to 0"),
-        (lambda: mbd.GeneralisedAlpha(rho=1.5), "rho"),
-        (lambda: mbd.Newmark(gamma=0.3), "gamma"),
-        (lambda: mbd.Newmark(iterations=0), "iterations"),
-        (lambda: mbd.Newmark(refresh=-1), "refresh"),
-        (lambda: mbd.Newmark(tolerance=0.0), "tolerance"),
+        (lambda: mbd.integrators.HHT(alpha=0.1), "HHT: alpha: expected a number from -0.3333 to 0"),
+        (lambda: mbd.integrators.GeneralisedAlpha(rho=1.5), "rho"),
+        (lambda: mbd.integrators.Newmark(gamma=0.3), "gamma"),
+        (lambda: mbd.integrators.Newmark(iterations=0), "iterations"),
+        (lambda: mbd.integrators.Newmark(refresh=-1), "refresh"),
+        (lambda: mbd.integrators.Newmark(tolerance=0.0), "tolerance"),
         (lambda: mbd.simulate(oscillator(1.0), 1.0, integrator="newmrk"), "newmark"),
         (lambda: mbd.simulate(oscillator(1.0), 1.0, integrator="hht", method="svd"), "projection"),
         (lambda: mbd.simulate_batch(oscillator(1.0), 1.0, integrator="abm"), "newmark"),
         (
-            lambda: mbd.simulate_batch(oscillator(1.0), 1.0, integrator=mbd.HHT(tolerance=1e-6)),
+            lambda: mbd.simulate_batch(
+                oscillator(1.0), 1.0, integrator=mbd.integrators.HHT(tolerance=1e-6)
+            ),
             "fixed",
         ),
     ],
 )
 def test_wrong_options_are_told(make, words):
-    with pytest.raises(mbd.StateError, match=words):
+    with pytest.raises(mbd.errors.StateError, match=words):
         make()
 
 
 @needs_compiler
-@pytest.mark.parametrize("scheme", ["hht", mbd.Newmark(iterations=3), "explicit_newmark"])
+@pytest.mark.parametrize(
+    "scheme", ["hht", mbd.integrators.Newmark(iterations=3), "explicit_newmark"]
+)
 def test_a_step_in_c_has_the_digits_of_a_run_and_the_head_its_first_memory(tmp_path, bar, scheme):
     machine, start = bar
     acts = {"torque": {"crank": "0.5 + t"}, "forces": [mbd.forces.JointSpring("wrist", 3.0, 0.2)]}

@@ -23,7 +23,8 @@ def test_far_fewer_matrices_are_formed_and_the_motion_is_that_of_fresh_ones(arm)
     exact = run_of(arm, 1e-4)
     for step, share in ((5e-3, 0.8), (5e-4, 0.35)):
         kept, fresh = (
-            run_of(arm, step, integrator=mbd.Newmark(jacobian=one)) for one in ("kept", "fresh")
+            run_of(arm, step, integrator=mbd.integrators.Newmark(jacobian=one))
+            for one in ("kept", "fresh")
         )
         assert 1 <= kept.facts["jacobians"] < share * 0.5 / step
         assert "jacobians" not in fresh.facts
@@ -84,7 +85,7 @@ def test_variable_steps_keep_it_too(arm):
     runs = [
         mbd.simulate(
             arm, 0.5, step=0.1, q=Q, v=V,
-            integrator=mbd.GeneralisedAlpha(tolerance=1e-6, jacobian=one),
+            integrator=mbd.integrators.GeneralisedAlpha(tolerance=1e-6, jacobian=one),
         )
         for one in ("kept", "fresh")
     ]  # fmt: skip
@@ -109,5 +110,5 @@ def test_what_has_left_a_stop_beside_a_part_in_fast_motion_falls_freely():
 
 
 def test_another_word_is_refused():
-    with pytest.raises(mbd.StateError, match="jacobian='old' is not known; use one of kept"):
-        mbd.Newmark(jacobian="old")
+    with pytest.raises(mbd.errors.StateError, match="jacobian='old' is not known; use one of kept"):
+        mbd.integrators.Newmark(jacobian="old")

@@ -163,7 +163,7 @@ def test_assembly_sets_the_wheel_on_the_plane_and_leaves_its_place_alone(disk):
     at = disk.assemble({"free.x": 5.0, "free.y": -2.0, "free.z": 0.9})
     assert at.closed
     assert np.allclose(at.q, [5.0, -2.0, DISK.R, 0, 0, 0, 1])
-    batch = mbd.assemble_batch(disk, {"free.z": [0.1, 0.9]})
+    batch = disk.assemble_batch({"free.z": [0.1, 0.9]})
     assert np.allclose(batch.q[:, 2], DISK.R)
 
 

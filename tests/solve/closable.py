@@ -194,7 +194,7 @@ class Tally:
         self.robot = mbd.load(own_urdfs()[stem], flexible=())
         self.stem, self.name = stem, name
         values = positions(self.robot, name, count)
-        found = mbd.assemble_batch(self.robot, {name: values}, fixed=name, check=False)
+        found = self.robot.assemble_batch({name: values}, fixed=name, check=False)
         self.closed, self.asked = int(found.closed.sum()), 0
         self.faults = list(open_or_wound(self.robot, found, {name: values}))
         margin_of = MARGINS.get(stem, {}).get(name)
@@ -272,7 +272,7 @@ def leg_faults(count: int, far: float, apart: float = 0.0) -> list[str]:
     robot = mbd.load(own_urdfs()["stewart"])
     legs = legs_of_poses(robot, count, far)
     legs["leg_1"] = legs["leg_1"] + apart
-    found = mbd.assemble_batch(robot, legs, fixed=list(legs), check=False)
+    found = robot.assemble_batch(legs, fixed=list(legs), check=False)
     wrong = list(open_or_wound(robot, found, legs))
     for i in np.flatnonzero(found.closed == (apart > 0.0)):
         wrong.append(f"{[float(x[i]) for x in legs.values()]}: closed {found.closed[i]}")

@@ -47,7 +47,7 @@ def test_one_state_closes_like_a_batch_and_is_not_wound_up(angle):
     at = bar.assemble({"crank": angle}, fixed="crank")
     assert at.closed and at.q[0] == angle
     assert np.abs(at.q).max() < 2.0 * np.pi
-    many = mbd.assemble_batch(bar, {"crank": [angle]}, fixed="crank")
+    many = bar.assemble_batch({"crank": [angle]}, fixed="crank")
     assert np.allclose(many.q[0], at.q, atol=1e-9)
 
 
@@ -71,8 +71,8 @@ def test_held_velocities_that_contradict_each_other_are_refused():
     left = bar.assemble(q, fixed=["crank", "elbow"], velocity=v, check=False)
     assert not left.closed and left.rates["pin"] > 0.1
     with pytest.raises(SolveError, match="state 0: the velocities of fixed="):
-        mbd.assemble_batch(bar, q, fixed=["crank", "elbow"], velocity=v)
-    batch = mbd.assemble_batch(bar, [q, q], fixed=["crank", "elbow"], velocity=v, check=False)
+        bar.assemble_batch(q, fixed=["crank", "elbow"], velocity=v)
+    batch = bar.assemble_batch([q, q], fixed=["crank", "elbow"], velocity=v, check=False)
     assert not batch.closed.any() and (batch.rate > 0.1).all()
     motion = bar.assemble(q, fixed="crank", velocity={"crank": 1.0}).v
     both = {"crank": 1.0, "elbow": float(motion[1])}
@@ -101,9 +101,9 @@ def test_a_file_rounded_in_its_digits_says_so_and_closes_with_a_tolerance(tmp_pa
     exact = mbd.load(own_urdfs()["four_bar"]).assemble({"crank": 0.5}, fixed="crank")
     assert at.closed and np.allclose(at.q, exact.q, atol=1e-5)
     many = {"crank": [0.5, 0.6]}
-    assert mbd.assemble_batch(bar, many, fixed="crank", tolerance=float(enough)).closed.all()
+    assert bar.assemble_batch(many, fixed="crank", tolerance=float(enough)).closed.all()
     with pytest.raises(SolveError, match="rounded"):
-        mbd.assemble_batch(bar, many, fixed="crank")
+        bar.assemble_batch(many, fixed="crank")
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan, 2.0])

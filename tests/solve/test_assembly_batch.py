@@ -16,7 +16,7 @@ BAR = four_bar(1, 2, 1.5, 2.5)
 def test_states_are_those_of_assemble(make):
     m = make()
     angles, rates = np.linspace(0.2, 1.2, 7), np.linspace(-2, 2, 7)
-    found = mbd.assemble_batch(m, {"crank": angles}, fixed="crank", velocity={"crank": rates})
+    found = m.assemble_batch({"crank": angles}, fixed="crank", velocity={"crank": rates})
     assert found.closed.all() and found.q.shape == (7, m.nq) and found.v.shape == (7, m.nv)
     for k in range(7):
         at = m.assemble({"crank": angles[k]}, fixed="crank", velocity={"crank": rates[k]})
@@ -27,7 +27,7 @@ def test_far_guesses_come_home_too():
     leg = mbd.load(own_urdfs()["stewart"])
     rng = np.random.default_rng(0)
     guesses = leg.neutral() + rng.uniform(-0.3, 0.3, (9, leg.nq))
-    found = mbd.assemble_batch(leg, guesses)
+    found = leg.assemble_batch(guesses)
     assert found.closed.all() and found.residual.max() < 1e-13
     for k in range(9):
         assert np.allclose(found.q[k], leg.assemble(guesses[k]).q, atol=1e-7)
@@ -36,7 +36,7 @@ def test_far_guesses_come_home_too():
 def test_variants_close_with_their_own_lengths():
     rods = np.column_stack([np.zeros(4), np.zeros(4), np.linspace(0.8, 1.2, 4)])
     given = {"elbow.xyz": rods}
-    found = mbd.assemble_batch(BAR, {"crank": 0.5}, fixed="crank", parameters=given)
+    found = BAR.assemble_batch({"crank": 0.5}, fixed="crank", parameters=given)
     parameters = Parameters.of(BAR.model, given)
     for k in range(4):
         own = mbd.Mechanism(parameters.variant(k))
@@ -47,8 +47,8 @@ def test_variants_close_with_their_own_lengths():
 def test_what_cannot_be_closed_is_counted():
     rods = np.array([[0, 0, 1.0], [0, 0, 9.0], [0, 0, 1.1]])
     with pytest.raises(SolveError, match="1 of 3 states cannot be closed, the first is number 1"):
-        mbd.assemble_batch(BAR, {"crank": 0.5}, parameters={"elbow.xyz": rods})
-    found = mbd.assemble_batch(BAR, {"crank": 0.5}, parameters={"elbow.xyz": rods}, check=False)
+        BAR.assemble_batch({"crank": 0.5}, parameters={"elbow.xyz": rods})
+    found = BAR.assemble_batch({"crank": 0.5}, parameters={"elbow.xyz": rods}, check=False)
     assert found.closed.tolist() == [True, False, True]
 
 
@@ -63,5 +63,5 @@ def test_what_cannot_be_closed_is_counted():
 )
 def test_guesses_that_make_no_sense_are_explained(near, message):
     with pytest.raises(StateError) as error:
-        mbd.assemble_batch(BAR, near)
+        BAR.assemble_batch(near)
     assert message in str(error.value)

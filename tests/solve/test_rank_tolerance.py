@@ -123,7 +123,7 @@ def test_a_row_that_matters_counts_however_near_a_singular_position():
 def test_a_state_has_the_same_digits_whatever_was_asked_before():
     bricard = mbd.load(own_urdfs()["bricard"])
     guesses = np.linspace(-0.3, 0.3, MANY)
-    at = mbd.assemble_batch(bricard, {"joint_1": guesses}, check=False)
+    at = bricard.assemble_batch({"joint_1": guesses}, check=False)
     q, v, tau = at.q[at.closed], np.zeros(5), np.zeros(5)
     whole = mbd.load(own_urdfs()["bricard"]).forward_dynamics(q, v, tau)
     bricard.forward_dynamics(np.full((MANY, 5), np.nan), v, tau, check=False)
@@ -135,7 +135,7 @@ def test_a_state_has_the_same_digits_whatever_was_asked_before():
 @pytest.mark.parametrize(("name", "actuated"), [("bricard", "joint_1"), ("four_bar", "crank")])
 def test_inverse_dynamics_has_the_same_digits_whatever_was_asked_before(name, actuated):
     guesses = np.linspace(-0.3, 0.3, MANY)
-    at = mbd.assemble_batch(mbd.load(own_urdfs()[name]), {actuated: guesses}, check=False)
+    at = mbd.load(own_urdfs()[name]).assemble_batch({actuated: guesses}, check=False)
     q = at.q[at.closed]
     v = a = np.zeros(q.shape[1])
     fresh = mbd.load(own_urdfs()[name]).constrained_dynamics(actuated=[actuated])

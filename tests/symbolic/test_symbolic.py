@@ -153,12 +153,12 @@ def test_a_four_bar_moves_by_sympys_equations_with_its_closing_force() -> None:
 
 def flexible_arm() -> mbd.Mechanism:
     parts = mbd.Builder("arm")
-    tube = mbd.Section.tube(0.05, 0.045)
-    modes = mbd.Modes("clamped-free", bending_y=2)
+    tube = mbd.flexible.Section.tube(0.05, 0.045)
+    modes = mbd.flexible.Modes("clamped-free", bending_y=2)
     for name, before, at in (("lower", "base", (0, 0, 0)), ("upper", "lower", (2, 0, 0))):
-        beam = mbd.Beam((0, 0, 0), (2, 0, 0), E=70e9, G=26e9, density=2700, section=tube)
+        beam = mbd.flexible.Beam((0, 0, 0), (2, 0, 0), E=70e9, G=26e9, density=2700, section=tube)
         parts.joint(f"{name}_hinge", "revolute", before, name, axis=(0, 0, 1), xyz=at)
-        parts.flexible(mbd.FlexibleLink(name, beam, modes))
+        parts.flexible(mbd.flexible.FlexibleLink(name, beam, modes))
     parts.link("tool", mass=1.0)
     parts.joint("flange", "fixed", "upper", "tool", xyz=(2, 0, 0))
     return mbd.Mechanism.build(parts, gravity=(0, -9.81, 0))

@@ -36,7 +36,7 @@ def pushed(arm, tmp_path_factory):
     path = tmp_path_factory.mktemp("external") / "push.csv"
     link = arm.model.links[-1].name
     path.write_text(f"time [s],{link}.fx [N],{link}.fz [N]\n0,0,6\n1,30,6\n")
-    return mbd.load_external(path, arm, axes="world", point=POINT)
+    return arm.read_external(path, axes="world", point=POINT)
 
 
 def violet(picture):
@@ -114,7 +114,7 @@ def test_points_of_action_may_be_columns(arm, motion, world, tmp_path):
     path.write_text(
         f"time [s],{prefix}.fz [N],{prefix}.px [m],{prefix}.pz [m]\n1,20,0.1,-1\n0,20,0.3,-1\n"
     )
-    source = of_motion(arm.model, motion, external=mbd.load_external(path, arm))
+    source = of_motion(arm.model, motion, external=arm.read_external(path))
     (one,) = source.applied
     point, force, moment = one.in_world(arm.model, Take(source).bodies(motion.q))
     given = np.column_stack([0.3 - 0.2 * motion.time, 0 * motion.time, -1 + 0 * motion.time])

@@ -79,13 +79,19 @@ def test_a_link_without_shapes_is_drawn_as_its_beam():
     take = Take(Rest(machine.model).start())
     own = [part for part in take.scene.parts if part.body >= len(machine.model.bodies)]
     assert len(own) == SLICES
-    tube = mbd.Beam((0, 0, 0), (0, 0, 1), 7e10, 2.6e10, 2700, mbd.Section.tube(0.1, 0.08))
+    tube = mbd.flexible.Beam(
+        (0, 0, 0), (0, 0, 1), 7e10, 2.6e10, 2700, mbd.flexible.Section.tube(0.1, 0.08)
+    )
     radius = np.linalg.norm(beam_surface(tube, X).vertices[:, :2], axis=1)
     assert radius.max() == pytest.approx(0.05)
     plate = beam_surface(bar(1.0, width_y=0.02, width_z=0.06), X).vertices
     assert np.abs(plate).max(axis=0) == pytest.approx([1.0, 0.01, 0.03])
-    table = mbd.SectionTable((0.0, 1.0), (mbd.Section.circle(0.2), mbd.Section.circle(0.1)))
-    taper = beam_surface(mbd.Beam((0, 0, 0), (1, 0, 0), 7e10, 2.6e10, 2700, table), X).vertices
+    table = mbd.flexible.SectionTable(
+        (0.0, 1.0), (mbd.flexible.Section.circle(0.2), mbd.flexible.Section.circle(0.1))
+    )
+    taper = beam_surface(
+        mbd.flexible.Beam((0, 0, 0), (1, 0, 0), 7e10, 2.6e10, 2700, table), X
+    ).vertices
     thick = np.linalg.norm(taper[:, 1:], axis=1)
     assert thick[taper[:, 0] == 0.5].max() == pytest.approx(0.075)
     surface = beam_surface(tube, X)

@@ -120,7 +120,7 @@ def test_the_picture_of_a_time_is_that_of_the_state_then(bar, run):
 
 def test_a_motion_that_is_read_is_shown_as_one_that_is_simulated():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
-    motion = mbd.load_motion(Path(own_urdfs()["kuka_iiwa"]).with_name("kuka_iiwa_motion.csv"), arm)
+    motion = arm.read_motion(Path(own_urdfs()["kuka_iiwa"]).with_name("kuka_iiwa_motion.csv"))
     k = 60
     seen = mbd.render(arm, None, motion, time=motion.time[k], size=SMALL)
     assert np.array_equal(seen, mbd.render(arm, q=motion.q[k], size=SMALL))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(Tabular):
-    """Small motions of a machine about a state: made by `mbd.linearise`.
+    """Small motions of a machine about a state: made by `mbd.linear.linearise`.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class LinearModel(Tabular):
         names: tuple[str, ...] = getattr(self, kind)
         if name not in names:
             raise StateError(
-                f"{unknown_name(kind[:-1], name, names)}; others by mbd.linearise(..., "
+                f"{unknown_name(kind[:-1], name, names)}; others by mbd.linear.linearise(..., "
                 f"coordinates=[...], inputs=[...], outputs=[...])"
             )
         return names.index(name)

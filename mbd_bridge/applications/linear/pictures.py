@@ -111,7 +111,9 @@ def _linear_models(models: Iterable[LinearModel]) -> tuple[LinearModel, ...]:
     given: tuple[object, ...] = (models,)
     with contextlib.suppress(TypeError):  # what cannot be iterated over
         given = tuple(models)
-    return tuple(an_instance("models", one, LinearModel, "mbd.linearise(robot)") for one in given)
+    return tuple(
+        an_instance("models", one, LinearModel, "mbd.linear.linearise(robot)") for one in given
+    )
 
 
 def followed(values: Sequence[Complex]) -> Array:

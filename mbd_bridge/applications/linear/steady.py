@@ -85,7 +85,7 @@ def equilibrium(
     ----------
     machine : a `System`, or a mechanism (with the force elements of its file)
     near : initial guess, coordinates by name or (nq,); the loops are closed first. Where there are
-        several equilibria it decides which is found, a stable one or not (see `mbd.linearise`)
+        several equilibria it decides which is found, a stable one or not (see `linearise`)
     z : initial guess of the states of force elements
     t : s, at which forces and prescribed motions are taken; what they prescribe stands still
 

@@ -33,7 +33,7 @@ class LoadCase:
     Attributes
     ----------
     name : of the case
-    history : of its loads (`mbd.load_history`, `mbd.report`)
+    history : of its loads (`robot.load_history`, `mbd.report`)
     weight : repetitions, above 0
     """
 
@@ -42,7 +42,7 @@ class LoadCase:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        an_instance("history", self.history, LoadHistory, "mbd.load_history(...)")
+        an_instance("history", self.history, LoadHistory, "robot.load_history(...)")
         real_number("weight", self.weight, "one number of repetitions above 0", positive=True)
 
 
@@ -75,13 +75,15 @@ class LoadCases(
 
     Examples
     --------
-    >>> cases = mbd.LoadCases([mbd.LoadCase("pick", pick, 2e6), mbd.LoadCase("stop", stop)])
+    >>> cases = LoadCases([LoadCase("pick", pick, 2e6), LoadCase("stop", stop)])
     ...                                                                     # doctest: +SKIP
     >>> cases.peak("elbow.my").case, cases.damage_equivalent("elbow.my", 3)  # doctest: +SKIP
     """
 
     def __init__(self, cases: Iterable[LoadCase]) -> None:
-        self.cases = tuple(an_instance("cases", one, LoadCase, "mbd.LoadCase") for one in cases)
+        self.cases = tuple(
+            an_instance("cases", one, LoadCase, "mbd.loads.LoadCase") for one in cases
+        )
         if not self.cases:
             raise StateError("cases: expected one load case or more, got none")
         names = self.names
@@ -214,7 +216,7 @@ class LoadCases(
 
     def compare(self, other: LoadCases) -> tuple[Compared, ...]:
         """Return the peaks of each signal here and there, such as of a variant, and the ratios."""
-        an_instance("other", other, LoadCases, "mbd.LoadCases(...)")
+        an_instance("other", other, LoadCases, "mbd.loads.LoadCases(...)")
         theirs = {signal.name for signal in other.signals}
         found = []
         for signal in self.signals:

@@ -3,7 +3,7 @@
 Wherever wrenches on links are given (`external=`), these may be
 
 - a mapping link -> (6,) or (N, 6) numbers, or (times, (n, 6)): a table over time;
-- `mbd.ExternalForces`, as `mbd.load_external` reads them from tables;
+- `mbd.ExternalForces`, as `robot.read_external` reads them from tables;
 - the name of such a file; or a list of all these.
 """
 
@@ -178,7 +178,7 @@ def external_forces(
             return total
     raise StateError(
         f"external: expected wrenches by link {{'hand': (fx, fy, fz, mx, my, mz)}}, tables "
-        f"{{'hand': (times, wrenches)}}, a file, mbd.load_external(...), or a list of these, got "
+        f"{{'hand': (times, wrenches)}}, a file, robot.read_external(...), or a list of these, got "
         f"{given!r:.60}"
     )
 
@@ -251,6 +251,6 @@ def _check_model(model: Model, given: ExternalForces) -> None:
     if not same or [x.name for x in given.model.links] != [x.name for x in model.links]:
         raise StateError(
             f"external: these forces are for {given.model.name!r}, which has other links or "
-            f"coordinates than {model.name!r}; read them for this one: mbd.load_external(path, "
-            f"robot)"
+            f"coordinates than {model.name!r}; read them for this one: ("
+            f"robot).read_external(path)"
         )

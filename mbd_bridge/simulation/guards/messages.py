@@ -21,8 +21,8 @@ SHORTER = "take shorter steps (step=), or integrator='abm', which chooses its ow
 
 SHORTER_IMPLICIT = (
     "take shorter steps (step=), or steps whose length is chosen and that begin short, such as "
-    "integrator=mbd.HHT(tolerance=1e-6): velocities that a stiff damper does not allow are gone "
-    "after some of these"
+    "integrator=mbd.integrators.HHT(tolerance=1e-6): velocities that a stiff damper does not "
+    "allow are gone after some of these"
 )
 
 

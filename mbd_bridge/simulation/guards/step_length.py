@@ -91,8 +91,8 @@ def velocity_rings(name: str, h: float) -> StepLengthError:
     return StepLengthError(
         f"the velocity {name!r} changes its sign from step to step, as the trapezoidal rule lets "
         f"it behind a damper for which the step of {h:.3g} s is too long: start with velocities "
-        f"that the damper allows, take mbd.Newmark(beta=0.5, gamma=1.0), of the first order, which "
-        f"takes them away within a step, or ",
+        f"that the damper allows, take mbd.integrators.Newmark(beta=0.5, gamma=1.0), of the first "
+        "order, which takes them away within a step, or ",
         SHORTER_IMPLICIT,
     )
 

@@ -380,12 +380,12 @@ class Simulation(Recorded, AlongTime, Extended):
         notes: Sequence[str] = (),
         gaps: bool = False,
     ) -> None:
-        """Write the motion to .csv, .parquet, .npz or .h5, with units; `mbd.load_motion` reads it.
+        """Write the motion to .csv, .parquet, .npz or .h5, with units; `read_motion` reads it.
 
         Parameters
         ----------
         path : its suffix says which kind; the file appears whole or not at all
-        loads : write these of `joint_loads` beside it; `mbd.load_loads` reads them
+        loads : write these of `joint_loads` beside it; `robot.read_loads` reads them
         digits : significant digits in a text; None for all. The other kinds hold all
         notes : sentences that the file is to hold
         gaps : write loads that are nan too; see `JointLoads.save`

@@ -190,7 +190,7 @@ ByLink: TypeAlias = Mapping[str, Wrench]
 
 
 External: TypeAlias = ByLink | ExternalForces | File | Sequence[ByLink | ExternalForces | File]
-"""Wrenches by link; `mbd.load_external(...)`, or its file; or several of these."""
+"""Wrenches by link; `robot.read_external(...)`, or its file; or several of these."""
 
 
 FAR = 1e9

@@ -244,7 +244,8 @@ def compiled_scheme(integrator: str | Scheme) -> Scheme:
         return SCHEMES[one_of("integrator", integrator, SCHEMES, StateError)]
     if not isinstance(integrator, Scheme):
         raise StateError(
-            f"integrator: expected a name, or mbd.HHT(alpha=-0.1), got {integrator!r:.60}"
+            "integrator: expected a name, or mbd.integrators.HHT(alpha=-0.1), got "
+            f"{integrator!r:.60}"
         )
     if isinstance(integrator, ImplicitScheme) and integrator.tolerance is not None:
         raise StateError("integrator: its tolerance= goes with mbd.simulate; here steps are fixed")

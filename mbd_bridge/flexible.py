@@ -1,0 +1,5 @@
+"""Flexible links: beams and modal bases, their deflections, and loads inside them."""
+
+from mbd_bridge.base.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Integrators with parameters, as values for `integrator=` of `simulate`."""
+
+from mbd_bridge.base.lazy import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

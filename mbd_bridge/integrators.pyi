@@ -1,0 +1,8 @@
+"""The public names of `mbd_bridge.integrators`, each with its module."""
+
+from mbd_bridge.simulation.steps.schemes import (
+    HHT as HHT,
+    ExplicitNewmark as ExplicitNewmark,
+    GeneralisedAlpha as GeneralisedAlpha,
+    Newmark as Newmark,
+)
