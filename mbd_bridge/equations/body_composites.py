@@ -75,7 +75,7 @@ class BodyComposite(NamedTuple):
         return BodyComposite(self.mass, turned + self.mass * p, inertia)
 
 
-class Column(NamedTuple):
+class ColumnWrench(NamedTuple):
     """The wrench (K B) that a unit acceleration needs, on the body that it moves, in its axes.
 
     Attributes
@@ -101,7 +101,7 @@ class BodyComposites(NamedTuple):
     motions: list[JointMotion]
     flexible: list[FlexibleInertia]
     carried: list[BodyComposite]
-    columns: list[Column]
+    columns: list[ColumnWrench]
     inward: _Inward
 
     @staticmethod
@@ -116,11 +116,11 @@ class BodyComposites(NamedTuple):
             for k in range(body.type.nv):
                 T, H = motions[outer].linear[:, k], motions[outer].angular[:, k]
                 force, torque = mass * T + cross(H, moment), inertia @ H + cross(moment, T)
-                columns.append(Column(body.v.start + k, outer, body.ratio, k, force, torque))
+                columns.append(ColumnWrench(body.v.start + k, outer, body.ratio, k, force, torque))
         for part, bent in zip(model.flexible, flexible, strict=True):
             for k in range(part.v.stop - part.v.start):
                 wrench = bent.force[:, k], bent.torque[:, k]
-                columns.append(Column(part.v.start + k, part.body, 1.0, None, *wrench))
+                columns.append(ColumnWrench(part.v.start + k, part.body, 1.0, None, *wrench))
         stops = {model.joints[j].body for j in joints}
         inward = _Inward(model, motions, *_seen_from_stations(model, motions, stops))
         return BodyComposites(model, motions, flexible, carried, columns, inward)
@@ -160,7 +160,7 @@ class _Inward(NamedTuple):
     stations: set[int]
     seen: list[JointMotion]
 
-    def put(self, M: Array, column: Column) -> None:
+    def put(self, M: Array, column: ColumnWrench) -> None:
         """Add a column of M: the power of its wrench on the bodies that carry it."""
         for inner, seen, force, torque in self.path(column):
             carrier = self.model.bodies[inner]
@@ -169,7 +169,7 @@ class _Inward(NamedTuple):
             own = column.own if inner == column.body else None
             _put(M, carrier.v, column.velocity, entries, own)
 
-    def path(self, column: Column) -> Iterator[tuple[int, JointMotion, Array, Array]]:
+    def path(self, column: ColumnWrench) -> Iterator[tuple[int, JointMotion, Array, Array]]:
         """Go through the bodies inwards: each one's motion and the wrench, in the same frame.
 
         That is the body's own at the column's body and at stations.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import BodyComposite, BodyComposites, Column
+from mbd_bridge.equations.body_composites import BodyComposite, BodyComposites, ColumnWrench
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.motions import body_motions, joint_velocities
 from mbd_bridge.equations.newton_euler import carried_wrenches, generalised_force
@@ -31,7 +31,7 @@ from mbd_bridge.model import JointMotion, Model
 from mbd_bridge.model.spatial import Array, cross
 
 
-class Section(NamedTuple):
+class JointSection(NamedTuple):
     """What a joint carries, at the origin of its child's body and in that body's axes.
 
     Attributes
@@ -49,13 +49,13 @@ class Section(NamedTuple):
 
 def sections(
     composites: BodyComposites, joints: Sequence[int], bias: Sequence[Array]
-) -> tuple[Section, ...]:
+) -> tuple[JointSection, ...]:
     """Return the sections of joints, from the terms of M (made for these joints) and of h."""
     return tuple(_section(composites, j, own) for j, own in zip(joints, bias, strict=True))
 
 
 def section_load(
-    model: Model, motions: Sequence[JointMotion], joint: int, section: Section, a: Array
+    model: Model, motions: Sequence[JointMotion], joint: int, section: JointSection, a: Array
 ) -> Array:
     """Return R_i (6,) for accelerations (nv,), without external wrenches."""
     load = section.bias
@@ -74,7 +74,7 @@ def section_loads(
     v: Array,
     a: Array,
     joints: Sequence[int],
-    parts: Sequence[Section],
+    parts: Sequence[JointSection],
     external: External,
     at_root: Sequence[tuple[int, Array]] = (),
 ) -> tuple[list[Array], list[Array]]:
@@ -108,7 +108,7 @@ def _is_link_beyond(model: Model, joint: int, link: int) -> bool:
     return link in entry.beyond or any(model.path[body, child] for child in entry.children)
 
 
-def _section(composites: BodyComposites, joint: int, bias: Array) -> Section:
+def _section(composites: BodyComposites, joint: int, bias: Array) -> JointSection:
     model = composites.model
     entry = model.joints[joint]
     columns = []
@@ -117,14 +117,14 @@ def _section(composites: BodyComposites, joint: int, bias: Array) -> Section:
             wrench = _carried(composites, column, entry.body)
             columns.append((column.velocity, column.ratio * wrench))
     if _is_whole(model, joint):
-        return Section(bias, composites.carried[entry.body], tuple(columns))
+        return JointSection(bias, composites.carried[entry.body], tuple(columns))
     inertia = BodyComposite.of(entry.inertia)
     for part, bent in zip(model.flexible, composites.flexible, strict=True):
         if part.link in entry.beyond:
             inertia = inertia.plus(BodyComposite(part.integrals.mass, bent.moment, bent.inertia))
     for child in entry.children:
         inertia = inertia.plus(composites.carried[child].carried(composites.motions[child]))
-    return Section(bias, inertia, tuple(columns))
+    return JointSection(bias, inertia, tuple(columns))
 
 
 def _is_whole(model: Model, joint: int) -> bool:
@@ -132,7 +132,7 @@ def _is_whole(model: Model, joint: int) -> bool:
     return model.bodies[model.joints[joint].body].joint == joint
 
 
-def _is_beyond(model: Model, joint: int, column: Column) -> bool:
+def _is_beyond(model: Model, joint: int, column: ColumnWrench) -> bool:
     """Return whether a joint carries what a column moves, or moves with it itself."""
     entry = model.joints[joint]
     if column.body != entry.body:
@@ -143,7 +143,7 @@ def _is_beyond(model: Model, joint: int, column: Column) -> bool:
     return any(link in entry.beyond for link in links)
 
 
-def _carried(composites: BodyComposites, column: Column, body: int) -> Array:
+def _carried(composites: BodyComposites, column: ColumnWrench, body: int) -> Array:
     """Return a column's wrench (6,) at a body that carries it."""
     for inner, _, force, torque in composites.inward.path(column):
         if inner == body:

@@ -20,7 +20,7 @@ from mbd_bridge.equations.external import External, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
-from mbd_bridge.equations.sections import Section, section_loads
+from mbd_bridge.equations.sections import JointSection, section_loads
 from mbd_bridge.equations.state_vectors import BodyState, state_vectors
 from mbd_bridge.kernels.tracing import fewest_operations
 from mbd_bridge.loads.convention import Convention
@@ -146,7 +146,7 @@ def selected_loads(
     external: External,
     lam: Array | None = None,
     within: Mapping[int, Array] = NOTHING,
-    sections: Sequence[Section] | None = None,
+    sections: Sequence[JointSection] | None = None,
 ) -> tuple[Array, ...]:
     """Return forces (J, 3), moments (J, 3), actuators (F,) and, if selected, the reactions.
 
@@ -207,8 +207,8 @@ def selected_loads(
 def fewest_loads(
     formulation: Formulation,
     known: Sequence[Any],
-    sections: Sequence[Section],
-    loads: Callable[[Sequence[Section] | None], tuple[Array, ...]],
+    sections: Sequence[JointSection],
+    loads: Callable[[Sequence[JointSection] | None], tuple[Array, ...]],
 ) -> tuple[Array, ...]:
     """Return the loads in a formulation, by `loads` of sections or of None: by recursion.
 

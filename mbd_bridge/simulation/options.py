@@ -33,7 +33,7 @@ STABILISATION = 20.0
 
 
 @option_group
-class ActingOptions(TypedDict, total=False):
+class GivenActsOptions(TypedDict, total=False):
     """What acts on a machine.
 
     Parameters
@@ -90,7 +90,7 @@ class OutputOptions(TypedDict, total=False):
     formulation: Annotated["Formulation", Option("auto")]
 
 
-class GivenOptions(ActingOptions, OutputOptions, total=False):
+class GivenOptions(GivenActsOptions, OutputOptions, total=False):
     """What a `System` holds, and so is not given beside one."""
 
 
@@ -128,7 +128,7 @@ class StateOptions(TypedDict, total=False):
 
 
 @option_group
-class RightHandSideOptions(StateOptions, ActingOptions, total=False):
+class RightHandSideOptions(StateOptions, GivenActsOptions, total=False):
     """Equations of motion for other integrators.
 
     Parameters

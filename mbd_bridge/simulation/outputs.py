@@ -17,7 +17,7 @@ import numpy as np
 from mbd_bridge.base.arguments import by_name
 from mbd_bridge.base.errors import KernelError, StateError, one_of
 from mbd_bridge.equations.energy import energies_of
-from mbd_bridge.equations.sections import Section
+from mbd_bridge.equations.sections import JointSection
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.options import Formulation
 from mbd_bridge.loads.selected import (
@@ -156,7 +156,7 @@ class Outputs:
             places = acting.system.states.places
             within = within_cuts(model, acting.elements, t[0], q, v, z, places)
 
-            def loads(sections: Sequence[Section] | None) -> tuple[Array, ...]:
+            def loads(sections: Sequence[JointSection] | None) -> tuple[Array, ...]:
                 known = q, v, found.a, external, own, within
                 return selected_loads(model, self.selection, *known, sections)
 

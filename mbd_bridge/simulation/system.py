@@ -34,7 +34,7 @@ from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import acting_kernel
 from mbd_bridge.simulation.options import (
-    ActingOptions,
+    GivenActsOptions,
     GivenOptions,
     OutputOptions,
     SystemOptions,
@@ -208,7 +208,7 @@ class System:
         """
         model = model_of(mechanism)
         effort_limits = flag("effort_limits", options["effort_limits"])
-        acts: dict[str, Any] = {**group_part(ActingOptions, options)}
+        acts: dict[str, Any] = {**group_part(GivenActsOptions, options)}
         acts["effort_limits"] = effort_limits or None
         self._made_of = mechanism, {name: act for name, act in acts.items() if act is not None}
         own: tuple[ForceElement, ...] = getattr(mechanism, "forces", ())

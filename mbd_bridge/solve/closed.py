@@ -32,7 +32,7 @@ from mbd_bridge.equations.body_composites import BodyComposites, mass_matrix_by_
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.equations.sections import Section, sections
+from mbd_bridge.equations.sections import JointSection, sections
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import once_a_model
@@ -60,7 +60,7 @@ class Closed(NamedTuple):
     Y: Array
     inner: Factor | None
     risk: Any
-    sections: tuple[Section, ...] = ()
+    sections: tuple[JointSection, ...] = ()
 
 
 def closed_acceleration(

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from mbd_bridge.engines.mujoco.compiled import Compiled
-from mbd_bridge.engines.mujoco.twin import Twin as States
+from mbd_bridge.engines.mujoco.twin import MujocoTwin as States
 from mbd_bridge.equations.composite import composites
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
@@ -155,7 +155,7 @@ class Ours(NamedTuple):
     gamma: np.ndarray
 
 
-class Twin(States):
+class MujocoTwin(States):
     """One MJCF model in both programs; q and v are ours."""
 
     def _rows(self) -> np.ndarray:
@@ -198,7 +198,7 @@ class Twin(States):
         )
 
 
-def twin(path, model: Model, *, bare: bool = False) -> Twin:
+def twin(path, model: Model, *, bare: bool = False) -> MujocoTwin:
     """Return a file's model in both programs; `bare`: there without springs and damping."""
     spec = mujoco.MjSpec.from_file(str(path))
     for joint in spec.joints if bare else ():
@@ -207,4 +207,4 @@ def twin(path, model: Model, *, bare: bool = False) -> Twin:
     for actuator in spec.actuators if bare else ():
         actuator.damping = np.zeros_like(actuator.damping)
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
-    return Twin(Compiled(mujoco, spec.compile(), {}), model)
+    return MujocoTwin(Compiled(mujoco, spec.compile(), {}), model)

@@ -19,7 +19,7 @@ from scipy import stats
 
 import mbd_bridge as mbd
 from mbd_bridge.applications import studies
-from mbd_bridge.applications.studies.endings import Ending
+from mbd_bridge.applications.studies.endings import KindOfEnding
 from mbd_bridge.applications.studies.parts import Parts, StudyPart
 from mbd_bridge.files.tables import open_table
 
@@ -234,7 +234,7 @@ def test_a_damaged_part_is_computed_again(tmp_path: Path, rocker: mbd.Mechanism)
 def test_no_bit_of_a_part_that_has_changed_is_believed(tmp_path: Path) -> None:
     part = StudyPart(
         {"a": np.array([1.0, 2.0]), "b": np.array([3.0, np.nan]), "status": np.array([0.0, 1.0])},
-        (Ending("finished", 0, "finished"), Ending("stopped", 1, "stopped")),
+        (KindOfEnding("finished", 0, "finished"), KindOfEnding("stopped", 1, "stopped")),
     )
     parts = Parts(tmp_path).made()
     parts.store("key", part)

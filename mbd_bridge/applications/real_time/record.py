@@ -63,7 +63,7 @@ class Rows:
         return rows[np.arange(self.count - self._most, self.count) % cycle]
 
 
-class Histogram:
+class DurationCounts:
     """How often durations came, in classes of half a percent, and the largest one."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, Unpack
 
 import numpy as np
 
-from mbd_bridge.applications.real_time.record import TIMED, Histogram, Rows
+from mbd_bridge.applications.real_time.record import TIMED, DurationCounts, Rows
 from mbd_bridge.applications.real_time.stepping import Stepping
 from mbd_bridge.base.arguments import finite_numbers, flag, function_or_none
 from mbd_bridge.base.errors import (
@@ -154,7 +154,7 @@ class RealTimeRun:
     steps: int
     late: Array
     took: Array
-    histograms: tuple[Histogram, Histogram]
+    histograms: tuple[DurationCounts, DurationCounts]
     missed: int
     slipped: float
     outcome: Outcome
@@ -459,7 +459,7 @@ class _Record:
         self._ends = np.cumsum(widths).tolist()
         widths += [] if self._limits is None else [len(stepping.v)]
         self._states, self._times = Rows(widths, most), Rows((1, 1), TIMED)
-        self._histograms = Histogram(), Histogram()
+        self._histograms = DurationCounts(), DurationCounts()
         self.missed, self.slipped, self.outcome = 0, 0.0, FINISHED
 
     def add(self, stepping: Stepping) -> None:

@@ -19,7 +19,7 @@ STATUS = "status"
 _NUMBER = re.compile(r"(?<![\w.'])[-+]?(\d+(\.\d*)?([eE][-+]?\d+)?|nan|inf)(?![\w'])")
 
 
-class Ending(NamedTuple):
+class KindOfEnding(NamedTuple):
     """A kind of ending.
 
     Attributes
@@ -34,16 +34,16 @@ class Ending(NamedTuple):
     example: str
 
 
-def endings_of(sentences: Sequence[str]) -> tuple[Array, tuple[Ending, ...]]:
+def endings_of(sentences: Sequence[str]) -> tuple[Array, tuple[KindOfEnding, ...]]:
     """Return the number of the kind of each variant's ending (N,), and the kinds in that order."""
-    kinds: dict[str, Ending] = {}
+    kinds: dict[str, KindOfEnding] = {}
     places: dict[str, int] = {}
     codes = np.empty(len(sentences))
     for variant, sentence in enumerate(sentences):
         place = places.get(sentence)
         if place is None:
             kind = _NUMBER.sub("...", sentence)
-            kinds.setdefault(kind, Ending(kind, variant, sentence))
+            kinds.setdefault(kind, KindOfEnding(kind, variant, sentence))
             place = places[sentence] = list(kinds).index(kind)
         codes[variant] = place
     return codes, tuple(kinds.values())
@@ -59,9 +59,9 @@ class Endings:
 
     def __init__(self, number: int) -> None:
         self._codes = np.full(number, -1)
-        self._kinds: dict[str, Ending] = {}
+        self._kinds: dict[str, KindOfEnding] = {}
 
-    def take(self, start: int, codes: Array, endings: Sequence[Ending]) -> None:
+    def take(self, start: int, codes: Array, endings: Sequence[KindOfEnding]) -> None:
         """Take in those of a part that begins with a variant."""
         for ending in endings:
             here = ending._replace(first=start + ending.first)
@@ -72,13 +72,13 @@ class Endings:
         numbers = np.array([order.index(ending.kind) for ending in endings])
         self._codes[start : start + len(codes)] = numbers[codes.astype(int)]
 
-    def whole(self) -> tuple[Array, list[Ending]]:
+    def whole(self) -> tuple[Array, list[KindOfEnding]]:
         """Return the output "status" (N,) and the kinds by its numbers: finished, then as they come
         in the design.
         """
         kinds = sorted(self._kinds.values(), key=lambda one: (one.kind != FINISHED, one.first))
         if kinds[0].kind != FINISHED:
-            kinds.insert(0, Ending(FINISHED, -1, FINISHED))
+            kinds.insert(0, KindOfEnding(FINISHED, -1, FINISHED))
         order = [one.kind for one in kinds]
         numbers = np.array([order.index(kind) for kind in self._kinds], dtype=float)
         return numbers[self._codes], kinds

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from mbd_bridge.base.options import Option, option_group
-from mbd_bridge.simulation.options import ActingOptions, LaneOptions, RecordOptions
+from mbd_bridge.simulation.options import GivenActsOptions, LaneOptions, RecordOptions
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -17,7 +17,7 @@ BATCH = 4096
 
 
 @option_group
-class StudyOptions(ActingOptions, LaneOptions, RecordOptions, total=False):
+class StudyOptions(GivenActsOptions, LaneOptions, RecordOptions, total=False):
     """What a study computes, and where.
 
     Parameters

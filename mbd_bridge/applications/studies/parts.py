@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mbd_bridge.applications.studies.digest import digest_of
-from mbd_bridge.applications.studies.endings import Ending
+from mbd_bridge.applications.studies.endings import KindOfEnding
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.table import Column
 from mbd_bridge.files.tables.parquet import packages, parquet_rows
@@ -41,7 +41,7 @@ class StudyPart:
     """
 
     outputs: dict[str, Array]
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[KindOfEnding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Parts:
                 for name in found.column_names
             }
             endings = json.loads(said[ENDINGS.encode()])
-            return StudyPart(columns, tuple(Ending(*one) for one in endings))
+            return StudyPart(columns, tuple(KindOfEnding(*one) for one in endings))
         except (OSError, ValueError, KeyError, TypeError, MemoryError, arrow.ArrowException):
             return None
 

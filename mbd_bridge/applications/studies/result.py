@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.applications.studies.design import Design
-from mbd_bridge.applications.studies.endings import FINISHED, STATUS, Ending
+from mbd_bridge.applications.studies.endings import FINISHED, STATUS, KindOfEnding
 from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.base.extras import needed
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular
@@ -37,7 +37,7 @@ class StudyResult(Tabular):
 
     design: Design
     outputs: dict[str, Array]
-    endings: tuple[Ending, ...]
+    endings: tuple[KindOfEnding, ...]
     units: Mapping[str, str]
     reused: int = 0
 

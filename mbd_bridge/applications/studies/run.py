@@ -20,7 +20,13 @@ import numpy as np
 
 from mbd_bridge.applications.studies.design import Design
 from mbd_bridge.applications.studies.digest import digest_of
-from mbd_bridge.applications.studies.endings import FINISHED, STATUS, Ending, Endings, endings_of
+from mbd_bridge.applications.studies.endings import (
+    FINISHED,
+    STATUS,
+    Endings,
+    KindOfEnding,
+    endings_of,
+)
 from mbd_bridge.applications.studies.evaluate import (
     Columns,
     LoadsOfStates,
@@ -44,7 +50,7 @@ from mbd_bridge.base.errors import SolveError, StateError, count, real_number, w
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.options import ActingOptions
+from mbd_bridge.simulation.options import GivenActsOptions
 from mbd_bridge.simulation.system import HasModel, System
 
 WORKERS_REMEMBER = 8
@@ -137,7 +143,7 @@ def study(
     )
     folder, duration = options["folder"], options["duration"]
     place = None if folder is None else Path(file_path("folder", folder))
-    acts: dict[str, Any] = {**part(ActingOptions, options)}
+    acts: dict[str, Any] = {**part(GivenActsOptions, options)}
     acts["effort_limits"] = flag("effort_limits", options["effort_limits"]) or None
     if options["external"] is None:
         acts["external_in"] = None
@@ -303,7 +309,7 @@ class _Runner:
                 f"{count(self.damaged, 'part')} of the study in {str(self.kept.folder)!r} had been "
                 f"damaged, and was computed again"
             )
-        names, endings = self.design.names, list[Ending]()
+        names, endings = self.design.names, list[KindOfEnding]()
         units = dict.fromkeys((*names, *self.outputs), "")
         if isinstance(self.evaluate, Variants):
             units |= self.evaluate.units(names)

@@ -19,7 +19,7 @@ SIZES = (7, 4, 1, 1)
 """How many coordinates a free joint, a ball, a slide and a hinge have."""
 
 
-class Twin:
+class MujocoTwin:
     """A compiled MJCF and our model of it.
 
     Attributes
@@ -130,7 +130,7 @@ class MujocoReferee:
             )
         compiled = compile_mjcf(description.source, Document(description.source))
         self.name = f"MuJoCo {compiled.engine.__version__}, its own reading of the file"
-        self.twin = Twin(compiled, model)
+        self.twin = MujocoTwin(compiled, model)
         theirs = compiled.model
         theirs.opt.gravity[:] = model.gravity
         theirs.opt.disableflags |= int(compiled.engine.mjtDisableBit.mjDSBL_CONSTRAINT)

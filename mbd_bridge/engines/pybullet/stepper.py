@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike, fsdecode, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,7 +52,7 @@ from mbd_bridge.simulation.signals.parts import Torque as Forces
 from mbd_bridge.simulation.start import start_state
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
-from mbd_bridge.simulation.system import System
+from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.dynamics import prepare, prepare_placements
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
@@ -156,12 +156,6 @@ class _Pushed(NamedTuple):
     h: float
     begun: Begun
     actuation: dict[str, Array]
-
-
-class HasModel(Protocol):
-    """A mechanism as its user holds it."""
-
-    model: Model
 
 
 class Stepper:

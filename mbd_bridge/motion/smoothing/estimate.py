@@ -11,7 +11,7 @@ import numpy as np
 from mbd_bridge.motion.derivatives import derivatives
 from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.fluctuation import FOUND_RISE, RISE, Fluctuation, fluctuation
-from mbd_bridge.motion.smoothing.fusion import Compared, agreement, exact_apart
+from mbd_bridge.motion.smoothing.fusion import ComparedRates, agreement, exact_apart
 from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
 from mbd_bridge.motion.smoothing.noise import (
@@ -284,7 +284,7 @@ def _agreement(
         used = data_of(plan, time, signal)[0].weights > 0.0
         for spline, rates in zip(splines, signal.rates.T, strict=True):
             derived = np.array(spline(time, (1, 2, 3)))
-            parts.append(Compared(rates[used], derived[:, used], variances[:, used]))
+            parts.append(ComparedRates(rates[used], derived[:, used], variances[:, used]))
     rows = max(1, round(0.5 / (plan.choice.cutoff * usual_step([t for t, _ in pairs]))))
     first = pairs[0][1]
     return agreement(parts, white, rows, first.values.shape[1] / first.freedom)

@@ -34,7 +34,7 @@ MEAN = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedRates:
     """Measured rates beside the spline through the positions alone, in rows of one part.
 
     Attributes
@@ -50,7 +50,7 @@ class Compared:
 
 
 def agreement(
-    parts: Sequence[Compared], white: float, rows: int, freedom: float = 1.0
+    parts: Sequence[ComparedRates], white: float, rows: int, freedom: float = 1.0
 ) -> tuple[float, float]:
     """Return the white noise that rates count with; and how far they are apart, 0 if they agree.
 
