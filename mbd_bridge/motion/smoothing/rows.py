@@ -150,7 +150,10 @@ def _glitches(values: Floats) -> tuple[NDArray[np.intp], Floats]:
     maybe = np.flatnonzero((left < NEAR * peak) & (np.abs(size) > least))
     beside = np.concatenate([np.arange(-AROUND, 0), np.arange(5, 5 + AROUND)])
     padded = np.pad(np.abs(difference), AROUND, constant_values=np.nan)
-    usual = np.nanmedian(padded[AROUND + maybe[:, None] + beside], axis=1)
+    near = padded[AROUND + maybe[:, None] + beside]
+    usual = np.median(near, axis=1)
+    ends = np.isnan(usual)  # there are fewer neighbours; nanmedian takes ten times as long
+    usual[ends] = np.nanmedian(near[ends], axis=1)
     far = (peak[maybe] > FAR * usual) & (
         left[maybe] < np.maximum(ALIKE * peak[maybe], AMONG * usual)
     )
