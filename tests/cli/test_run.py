@@ -1,5 +1,6 @@
 """``mbd run``: a motion at wall-clock pace, and what it says of it."""
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -36,13 +37,31 @@ def test_a_step_that_is_none_is_refused(run):
     assert "step: expected a time step in s" in err
 
 
+def hears_signals():
+    """In the new process: one that was started in the background would ignore them."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def command(*words):
+    """A running command, which does not outlive a test that fails."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "mbd_bridge", *map(str, words)],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hears_signals,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_ends_a_run_with_its_file(tmp_path, name):
     table, number = tmp_path / "run.csv", getattr(signal, name)
-    words = ("run", ROCKER, "--near", "crank=0.5", "-o", table)
-    with subprocess.Popen(
-        [sys.executable, "-m", "mbd_bridge", *map(str, words)], stderr=subprocess.PIPE, text=True
-    ) as process:
+    with command("run", ROCKER, "--near", "crank=0.5", "-o", table) as process:
         assert "starts at" in process.stderr.readline()  # all is compiled
         time.sleep(0.5)
         process.send_signal(number)
@@ -59,14 +78,12 @@ def test_a_signal_ends_a_run_with_its_file(tmp_path, name):
 
 def test_a_signal_ends_other_commands_without_traces(tmp_path):
     long = ("--near", "crank=0.5", "--seconds", "3e4", "--every", "1000")
-    words = ("simulate", ROCKER, *long, "-o", tmp_path / "x.csv")
-    with subprocess.Popen(
-        [sys.executable, "-m", "mbd_bridge", *map(str, words)], stderr=subprocess.PIPE, text=True
-    ) as process:
+    with command("simulate", ROCKER, *long, "-o", tmp_path / "x.csv") as process:
         assert "starts at" in process.stderr.readline()
         time.sleep(0.5)
         process.send_signal(signal.SIGTERM)
         said = process.stderr.read()
+        process.wait(30.0)
     assert process.returncode == 128 + signal.SIGTERM
     assert said == "interrupted\n"
     assert not [*tmp_path.iterdir()]
