@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -24,12 +23,12 @@ class Outcome:
     Attributes
     ----------
     end : the kind
-    time : s, of the last state, where it ended before its time
+    time : s, of the last state, where it ended before its time; else None
     reason : why it did, and what to try; "" where nothing was wrong
     """
 
     end: MotionEnd
-    time: float = math.nan
+    time: float | None = None
     reason: str = ""
 
     @staticmethod
@@ -48,7 +47,7 @@ class Outcome:
         return self.end in (MotionEnd.FINISHED, MotionEnd.EVENT)
 
     def __str__(self) -> str:
-        when = "" if math.isnan(self.time) else f" at t = {self.time:.6g} s"
+        when = "" if self.time is None else f" at t = {self.time:.6g} s"
         return f"{self.end.value}{when}{': ' if self.reason else ''}{self.reason}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,9 +145,9 @@ def _methods(
         if short in INNER or short in ELSEWHERE:
             continue
         function = getattr(kind, method)
-        yield _call(
-            f"{name}.{method}", short, lambda m=method: getattr(make(), m), function, given, always
-        )
+        bound = not isinstance(static, staticmethod)
+        made = functools.partial(lambda method: getattr(make(), method), method)
+        yield _call(f"{name}.{method}", short, made, function, given, always, skipped=int(bound))
 
 
 def _call(
@@ -156,10 +157,12 @@ def _call(
     function: Callable[..., Any],
     given: dict[str, Any],
     always: dict[str, Any],
+    skipped: int = 0,
 ) -> Call:
+    """Return the call; `skipped` parameters, its object's, are given by then."""
     own: dict[str, Any] = {}
     needed: list[str] = []
-    parameters = dict(inspect.signature(function).parameters)
+    parameters = dict([*inspect.signature(function).parameters.items()][skipped:])
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         behind = inspect.signature(BEHIND[short]).parameters
         parameters |= {k: p for k, p in behind.items() if k not in (*parameters, *OURS)}

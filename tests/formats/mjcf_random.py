@@ -21,7 +21,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, MbdWarning
 from mbd_bridge.solve import assemble
-from tests.formats.mjcf_models import Ours, Theirs, Twin, random_mjcf, twin
+from tests.formats.mjcf_models import MujocoTwin, Ours, Theirs, random_mjcf, twin
 
 STEP = 1e-6
 """Of differences of MuJoCo's rows along the motion, s."""
@@ -61,7 +61,7 @@ def apart(one: np.ndarray, other: np.ndarray, floor: float = 1.0) -> float:
     return float(np.abs(one - other).max() / max(np.abs(one).max(), floor))
 
 
-def gamma_of(pair: Twin, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+def gamma_of(pair: MujocoTwin, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
     """Return -J̇ v of MuJoCo's rows by differences along the motion.
 
     None where it has not the same rows at both ends: it leaves out constraints that hold nothing.
@@ -77,7 +77,7 @@ def gamma_of(pair: Twin, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
     return -(rows[0] - rows[1]) @ v / (2 * STEP)
 
 
-def stiff_acceleration(pair: Twin, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def stiff_acceleration(pair: MujocoTwin, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the accelerations by MuJoCo's own solver, with stiff constraints."""
     model, data = pair.theirs, pair.data
     model.eq_solimp[:, :2] = IMPEDANCE

@@ -167,8 +167,8 @@ def answer(road: Callable[..., Any], given: dict[str, Any]) -> str:
     """Return "yes", "refused" (by the library, told why) or "-" (there is no such option)."""
     try:
         road(**given)
-    except MbdError:
-        return "refused"
+    except MbdError as problem:
+        return "-" if "no option" in str(problem) else "refused"
     except TypeError as problem:
         if not re.search("unexpected keyword|multiple values", str(problem)):
             raise

@@ -146,7 +146,7 @@ def test_a_run_of_days_keeps_its_last_records_and_counts_all_steps(driven, monke
 
 def test_a_histogram_knows_percentiles_to_half_a_percent():
     durations = np.random.default_rng(0).lognormal(-9.0, 2.0, 5000)
-    histogram = record.Histogram()
+    histogram = record.DurationCounts()
     for one in durations:
         histogram.add(float(one))
     percent = (50.0, 99.0, 99.9, 100.0)

@@ -264,7 +264,8 @@ def prepared(model: AnyModel) -> PreparedModel:
     if kept is not None and kept[0]() is model and kept[1] == model:
         return kept[2]
     made = PreparedModel(model)
-    _OWN[key] = weakref.ref(model, lambda _: _OWN.pop(key, None)), model.copy(), made
+    forget = partial(_OWN.pop, key)  # called with the dead reference, which is what it returns
+    _OWN[key] = weakref.ref(model, forget), model.copy(), made
     return made
 
 
