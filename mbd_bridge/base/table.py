@@ -501,7 +501,8 @@ def _said_once(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _html_cell(column: ScreenColumn, cell: Cell) -> str:
-    prose = "prose" if not column.numeric and len(cell.text) > PROSE and not cell.mark else ""
+    wraps = not column.numeric and len(cell.text) > PROSE and cell.mark not in ("tree", "prose")
+    prose = "prose" if wraps else ""
     return f"<td{_class('number' * column.numeric, cell.mark, prose)}>{escape(cell.text)}</td>"
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.reports.page import subsection, table
+
+EXTREMES = 4
+"""Columns of an envelope: largest and smallest, and the cases in which they are."""
 
 
 def of_each(cases: LoadCases, part: Callable[[LoadHistory], str]) -> str:
@@ -19,4 +23,8 @@ def of_each(cases: LoadCases, part: Callable[[LoadHistory], str]) -> str:
 def load_cases(cases: LoadCases) -> str:
     """Return the cases, extremes and damage over all of them, and lives of bearings."""
     envelope, listed, *lives = cases.tables()
-    return "\n".join([table(listed), table(envelope, fold="signal"), *map(table, lives)])
+    parts = [envelope.columns[:EXTREMES], envelope.columns[EXTREMES:]]  # a page is not as wide
+    halves = [replace(envelope, columns=part, caption="") for part in parts if part]
+    halves[-1] = replace(halves[-1], caption=envelope.caption)
+    each = (table(half, fold="signal") for half in halves)
+    return "\n".join([table(listed), *each, *map(table, lives)])
