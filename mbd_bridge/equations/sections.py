@@ -25,7 +25,7 @@ from mbd_bridge.equations.body_composites import BodyComposite, BodyComposites, 
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.motions import body_motions, joint_velocities
 from mbd_bridge.equations.newton_euler import carried_wrenches, generalised_force
-from mbd_bridge.equations.reactions import at_body_origin
+from mbd_bridge.equations.reactions import at_body_origin, bodies_beyond
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import JointMotion, Model
 from mbd_bridge.model.spatial import Array, cross
@@ -103,9 +103,8 @@ def section_loads(
 
 
 def _is_link_beyond(model: Model, joint: int, link: int) -> bool:
-    entry = model.joints[joint]
     body = model.links[link].body
-    return link in entry.beyond or any(model.path[body, child] for child in entry.children)
+    return link in model.joints[joint].beyond or body in bodies_beyond(model, joint)
 
 
 def _section(composites: BodyComposites, joint: int, bias: Array) -> JointSection:
@@ -136,7 +135,7 @@ def _is_beyond(model: Model, joint: int, column: ColumnWrench) -> bool:
     """Return whether a joint carries what a column moves, or moves with it itself."""
     entry = model.joints[joint]
     if column.body != entry.body:
-        return any(model.path[column.body, child] for child in entry.children)
+        return column.body in bodies_beyond(model, joint)
     if column.own is not None:
         return _is_whole(model, joint)
     links = [part.link for part in model.flexible if part.v.start <= column.velocity < part.v.stop]

@@ -449,13 +449,15 @@ def test_a_number_that_a_bit_of_its_exponent_scaled_is_doubted(tmp_path, kind, b
 
 
 def test_impacts_steps_and_short_tables_are_not_doubted(tmp_path):
-    time = np.arange(2000.0)
-    for values in (
-        np.where(time == 1500, 1e4, 1e-12),  # an impact beside rounding: as large as real ones
-        np.where(time == 1500, 1e9, 0.0),
-        np.where(time > 1500, 1e9, 1e-3),
-        np.where(time == 1500, 1e-20, 3e-30),
-    ):
-        read_table(write(tmp_path / "t.h5", np.column_stack([time, values]), COLUMNS[:2]))
-    short = [[0.0, 1e-3], [1.0, 1e9], [2.0, 0.0]]
-    read_table(write(tmp_path / "t.csv", np.array(short), COLUMNS[:2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        time = np.arange(2000.0)
+        for values in (
+            np.where(time == 1500, 1e4, 1e-12),  # an impact beside rounding: as large as real ones
+            np.where(time == 1500, 1e9, 0.0),
+            np.where(time > 1500, 1e9, 1e-3),
+            np.where(time == 1500, 1e-20, 3e-30),
+        ):
+            read_table(write(tmp_path / "t.h5", np.column_stack([time, values]), COLUMNS[:2]))
+        short = [[0.0, 1e-3], [1.0, 1e9], [2.0, 0.0]]
+        read_table(write(tmp_path / "t.csv", np.array(short), COLUMNS[:2]))
