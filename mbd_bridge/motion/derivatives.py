@@ -25,6 +25,8 @@ from mbd_bridge.motion.quaternions import in_child, near_signs, vector_part
 Floats = NDArray[np.float64]
 
 DEGREE = 5
+BLOCK = 32
+"""Equations that are solved at once."""
 FEWEST = 4
 """Rows that a spline (of degree 3) needs."""
 
@@ -35,11 +37,67 @@ def degree(rows: int) -> int:
 
 
 def derivatives(time: Floats, values: Floats, orders: tuple[int, ...]) -> tuple[Floats, ...]:
-    """Return derivatives of the columns of `values` (N, n) at the times (N,)."""
-    from scipy.interpolate import make_interp_spline
+    """Return derivatives of the columns of `values` (N, n) at the times (N,).
 
-    spline = make_interp_spline(time - time[0], values, k=degree(len(time)))
-    return tuple(np.asarray(spline.derivative(order)(time - time[0])) for order in orders)
+    They are those of SciPy's `make_interp_spline`, which takes longer to import than most motions
+    to read.
+    """
+    time, k = time - time[0], degree(len(time))
+    inner = time[(k + 1) // 2 : -(k + 1) // 2]  # not a knot: as many unknowns as points
+    knots = np.concatenate([np.full(k + 1, time[0]), inner, np.full(k + 1, time[-1])])
+    first, rows = _basis(knots, k, time)
+    coefficients = _solve_banded(first, rows, values)
+    found = {}
+    for order in range(1, max(orders) + 1):
+        spans = knots[k + 1 : -1] - knots[1 : -k - 1]
+        coefficients = k * np.diff(coefficients, axis=0) / spans[:, None]
+        knots, k = knots[1:-1], k - 1
+        first, rows = _basis(knots, k, time)
+        places = first[:, None] + np.arange(k + 1)
+        found[order] = np.einsum("ij,ijn->in", rows, coefficients[places])
+    return tuple(found[order] for order in orders)
+
+
+def _basis(knots: Floats, k: int, time: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the first B-spline of degree k that is not zero at each time, and k + 1 values."""
+    cell = np.clip(np.searchsorted(knots, time, side="right") - 1, k, len(knots) - k - 2)
+    rows = np.ones((len(time), 1))
+    for d in range(1, k + 1):
+        places = cell[:, None] + np.arange(1, d + 1)
+        right, left = knots[places], knots[places - d]
+        share = rows / (right - left)
+        rows = np.zeros((len(time), d + 1))
+        rows[:, :-1] = share * (right - time[:, None])
+        rows[:, 1:] += share * (time[:, None] - left)
+    return cell - k, rows
+
+
+def _solve_banded(first: NDArray[np.int64], rows: Floats, right: Floats) -> Floats:
+    """Return x with Σ rows[i, j] x[first[i] + j] = right[i], by blocks of equations.
+
+    The matrix is totally positive, so that no equations of different blocks need change places.
+    """
+    count, width = rows.shape
+    starts = np.arange(0, max(count - BLOCK // 2, 1), BLOCK)
+    ends = np.append(starts[1:], count)
+    x, beyond = np.array(right), list[Floats]()
+    for start, end in zip(starts, ends, strict=True):
+        part = slice(start, end)
+        block = np.zeros((end - start, width + end - start + width))  # before, in and behind it
+        columns = first[part, None] + np.arange(width) - (start - width)
+        np.put_along_axis(block, columns, rows[part], axis=1)
+        before, inside, behind = np.split(block, [width, width + end - start], axis=1)
+        rest = x[part]
+        if start:
+            rest = rest - before @ x[start - width : start]
+            inside[:, :width] -= before @ beyond[-1][-width:]
+        solved = np.linalg.solve(inside, np.hstack([behind, rest]))
+        beyond.append(solved[:, :width])
+        x[part] = solved[:, width:]
+    for k in range(len(starts) - 2, -1, -1):
+        end = ends[k]
+        x[starts[k] : end] -= beyond[k] @ x[end : end + width]
+    return x
 
 
 def rates_of(

@@ -151,9 +151,9 @@ def test_a_motion_in_pieces_is_completed_as_the_whole_one(crank_rocker, tmp_path
     pieces = motion_pieces(open_table(tmp_path / "crank.npz"), crank_rocker.model, rows=150)
     parts = list(pieces)
     assert len(parts) > 3
-    for name in ("q", "v", "a"):
+    for name, off in (("q", 1e-9), ("v", 1e-9), ("a", 1e-8)):  # a at the end: rounding of q / h²
         joined = np.concatenate([getattr(part, name) for part in parts])
-        np.testing.assert_allclose(joined, getattr(whole, name), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(joined, getattr(whole, name), rtol=0, atol=off)
     assert any("completed from crank" in note for note in pieces.notes)
 
 

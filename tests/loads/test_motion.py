@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.interpolate import make_interp_spline
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
@@ -12,7 +13,7 @@ from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.tables.text import header_text, rows_text
 from mbd_bridge.model import build_model
-from mbd_bridge.motion.derivatives import rotation_rates
+from mbd_bridge.motion.derivatives import degree, derivatives, rotation_rates
 from mbd_bridge.motion.motion import motion_from_table
 from tests.robots import own_urdfs
 
@@ -119,6 +120,20 @@ def test_derived_rates_are_those_of_the_analytic_motion(model):
     assert np.abs(motion.v - v)[inner].max() < SPLINE_V
     assert np.abs(motion.a - a)[inner].max() < SPLINE_A
     assert "degree 5" in motion.notes[0]
+
+
+@pytest.mark.parametrize("rows", [4, 5, 6, 7, 15, 47, 48, 49, 80, 81, 700])
+@pytest.mark.parametrize("even", [True, False])
+def test_derived_rates_are_those_of_the_spline_of_scipy(rows, even):
+    rng = np.random.default_rng(rows)
+    time = 5.0 + (np.arange(rows) if even else np.cumsum(rng.uniform(0.3, 1.7, rows)))
+    values = np.sin(time[:, None] * [0.5, 1.0, 2.0]) * [1.0, 1e3, 1e-3]
+    spline = make_interp_spline(time, values, k=degree(rows))
+    for order, rates in zip((1, 2), derivatives(time, values, (1, 2)), strict=True):
+        exact = spline.derivative(order)(time)
+        assert np.abs(rates - exact).max(axis=0) / np.abs(exact).max(axis=0) == pytest.approx(
+            0.0, abs=1e-12
+        )
 
 
 def test_derived_accelerations_converge_with_the_fourth_power_of_the_step(model):

@@ -81,7 +81,11 @@ def _ticks(stamps: Floats) -> tuple[Floats, tuple[float, float]] | None:
     for _ in range(2):  # the median is one of the steps, their mean is much better
         counts = np.maximum(np.round(steps * counts.sum() / (stamps[-1] - stamps[0])), 1.0)
     number = np.concatenate([[0.0], np.cumsum(counts)])
-    times = _smooth(number, stamps)
+    slope = (stamps[-1] - stamps[0]) / number[-1]
+    line = stamps[0] + slope * number
+    if np.sqrt(np.mean((stamps - line) ** 2)) < JITTER * slope:  # a spline is nearer yet
+        return None
+    times = line + _smooth(number, stamps - line)
     off = stamps - times
     period = float((times[-1] - times[0]) / (number[-1] - number[0]))
     jitter = float(np.std(off))
@@ -106,11 +110,9 @@ def better(stamps: Sequence[Floats], even: Sequence[Floats], values: Sequence[Fl
     return bool(ratios.min() < BETTER and ratios.min() * ratios.max() < 1.0)
 
 
-def _smooth(number: Floats, stamps: Floats) -> Floats:
-    """Return the stamps (N,) as a slowly bending line over the numbers of their ticks."""
-    slope = (stamps[-1] - stamps[0]) / (number[-1] - number[0])
-    line = stamps[0] + slope * (number - number[0])
-    data = Data(number, stamps - line, np.ones(len(stamps)))
+def _smooth(number: Floats, values: Floats) -> Floats:
+    """Return values (N,) as a slowly bending line over the numbers of their ticks."""
+    data = Data(number, values, np.ones(len(values)))
     weight = penalty_weight(1.0 / DRIFT, BENDING, 1.0)
     spline = NormalEquations(data, BENDING, DRIFT / KNOTS).solve(weight)
-    return np.asarray(line + spline(number, (0,))[0])
+    return spline(number, (0,))[0]
