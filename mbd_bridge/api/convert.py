@@ -16,9 +16,7 @@ from mbd_bridge.base.errors import ModelError
 from mbd_bridge.base.extensions import extension, of_applications
 from mbd_bridge.files import Description, Joint, Link
 from mbd_bridge.files.document import LeftOut
-from mbd_bridge.files.flex_sidecar import SUFFIX as FLEX
-from mbd_bridge.files.forces_sidecar import SUFFIX as FORCES
-from mbd_bridge.files.loops_sidecar import SUFFIX as LOOPS, existing_sidecar, sidecar_path
+from mbd_bridge.files.sidecars import FLEXIBLE, FORCES, LOOPS, existing_sidecar, sidecar_path
 from mbd_bridge.files.whole_file import inputs_kept, note_input
 from mbd_bridge.files.write import Form, form_of, refuse_stale, write_description
 from mbd_bridge.forces.urdf import file_elements
@@ -77,7 +75,7 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
     if isinstance(source, Mechanism) and source.model.description.source is not None:
         file = source.model.description.source
         note_input(file)
-        for suffix in (LOOPS, FORCES, *_stated_suffixes(), FLEX):
+        for suffix in (LOOPS, FORCES, *_stated_suffixes(), FLEXIBLE):
             note_input(sidecar_path(Path(file), suffix))
     robot = source if isinstance(source, Mechanism) else load(source, flexible=())
     model = robot.model
@@ -99,11 +97,11 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
             left_out.add("that the base floats (load it with floating=True)")
         else:
             described = _on_a_free_joint(described)
-    if not isinstance(source, Mechanism) and existing_sidecar(source, FLEX):
+    if not isinstance(source, Mechanism) and existing_sidecar(source, FLEXIBLE):
         left_out.add("links that bend (NAME.flex.yaml)")
     kept = [FORCES] if robot.forces else []
     kept += [f".{name}.yaml" for name, one in robot.stated.items() if one]
-    for suffix in (FORCES, *_stated_suffixes(), FLEX):
+    for suffix in (FORCES, *_stated_suffixes(), FLEXIBLE):
         if not is_urdf or suffix not in kept:
             refuse_stale(sidecar_path(Path(path), suffix))
     if not is_urdf:

@@ -14,9 +14,7 @@ from mbd_bridge.api.sources import describe
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import warn
 from mbd_bridge.base.extensions import extension, of_applications
-from mbd_bridge.files import flex_sidecar
-from mbd_bridge.files.forces_sidecar import SUFFIX
-from mbd_bridge.files.loops_sidecar import existing_sidecar, unread_sidecars
+from mbd_bridge.files.sidecars import FLEXIBLE, FORCES, existing_sidecar, unread_sidecars
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.model.flexible import FlexibleLink
@@ -80,9 +78,11 @@ def load(
         acts = flag("joint_dynamics", joint_dynamics)
         description = replace(description, joint_dynamics=acts)
     if flexible is None:
-        flexible = existing_sidecar(path, flex_sidecar.SUFFIX) or ()
+        flexible = existing_sidecar(path, FLEXIBLE) or ()
     if isinstance(flexible, str | PathLike):
-        flexible = flex_sidecar.read_flexible(fsdecode(flexible))
+        from mbd_bridge.files.flex_sidecar import read_flexible  # it imports readers of modes
+
+        flexible = read_flexible(fsdecode(flexible))
     description = with_flexible(description, flexible)
     model = build_model(
         description,
@@ -93,7 +93,7 @@ def load(
     )
     from_file = forces is None
     if forces is None:
-        forces = existing_sidecar(path, SUFFIX) or ()
+        forces = existing_sidecar(path, FORCES) or ()
     if isinstance(forces, str | PathLike):
         from mbd_bridge.forces.files import load_forces  # it imports all elements
 

@@ -46,12 +46,13 @@ The keys are the parameters of `mbd.flexible.load_modal_basis` and `ModalBasis.w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mbd_bridge.files.forces_sidecar import beside
 from mbd_bridge.files.modal import load_modal_basis
+from mbd_bridge.files.sidecars import beside
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.yaml_text import Node, read_yaml
 from mbd_bridge.model.flexible import (
@@ -64,52 +65,7 @@ from mbd_bridge.model.flexible import (
     SectionTable,
 )
 
-KEYS = ("file", "model", "unit", "modes", "masses", "xyz", "rpy", "interfaces")
-INTERFACE_KEYS = ("at", "nodes", "number")
-
-
-def read_basis(node: Node) -> ModalBasis:
-    """Return the modal basis that a table of the file asks for."""
-    table = node.table(KEYS)
-    if "file" not in table:
-        raise node.error("the key 'file' is missing; name the file with the modes")
-    modes: int | list[int] | None = None
-    if "modes" in table:
-        item = table["modes"]
-        listed = isinstance(item.value, list)
-        modes = [one.whole_number() for one in item.items()] if listed else item.whole_number()
-    masses: float | list[float] | None = None
-    if "masses" in table:
-        item = table["masses"]
-        listed = isinstance(item.value, list)
-        masses = [one.number() for one in item.items()] if listed else item.number()
-    none = (0.0, 0.0, 0.0)
-    with node.placed():
-        found = load_modal_basis(
-            beside(table["file"]),
-            model=beside(table["model"]) if "model" in table else None,
-            unit=table["unit"].text() if "unit" in table else "SI",
-            modes=modes,
-            masses=masses,
-            xyz=table["xyz"].vector() if "xyz" in table else none,
-            rpy=table["rpy"].vector() if "rpy" in table else none,
-        )
-        for item in table["interfaces"].items() if "interfaces" in table else ():
-            own = item.table(INTERFACE_KEYS)
-            for key in ("at", "nodes"):
-                if key not in own:
-                    raise item.error(f"the key {key!r} is missing; give at: [x, y, z] and nodes")
-            nodes = [one.whole_number() for one in own["nodes"].items()]
-            number = own["number"].whole_number() if "number" in own else None
-            found = found.with_interface(own["at"].vector(), nodes, number)
-    return found
-
-
-SUFFIX = ".flex.yaml"
 LINK_KEYS = ("link", "beam", "modal_basis", "modes", "damping", "stiffening", "stations")
-BEAM_KEYS = ("start", "end", "y", "E", "G", "density", "section", "rotary_inertia")
-MODES_KEYS = ("kind", "bending_y", "bending_z", "torsion", "axial", "elements")
-DAMPING_KEYS = ("ratio", "alpha", "beta")
 PLAIN = ("A", "Iy", "Iz", "J")
 SHAPES: dict[str, tuple[Callable[..., Section], tuple[str, ...]]] = {
     "rectangle": (Section.rectangle, ("width_y", "width_z")),
@@ -138,26 +94,32 @@ def _link(node: Node) -> FlexibleLink:
     table = node.table(LINK_KEYS)
     name = node.required("link").text()
     node = node.named(f"link {name!r}")
-    options: dict[str, Any] = {}
-    if "modes" in table:
-        readers = {"kind": Node.text} | dict.fromkeys(MODES_KEYS[1:], Node.whole_number)
-        own = _values(table["modes"], readers)
-        with table["modes"].placed():
-            options["modes"] = Modes(**{"bending_y": None} | own)
-    if "damping" in table:
-        numbers = _values(table["damping"], dict.fromkeys(DAMPING_KEYS, Node.number))
-        with table["damping"].placed():
-            options["damping"] = Damping(**numbers)
-    if "stiffening" in table:
-        options["stiffening"] = table["stiffening"].flag()
-    if "stations" in table:
-        places = table["stations"].value
-        if not isinstance(places, dict):
-            raise table["stations"].error("expected a table of names and places: {gauge: 0.4}")
-        options["stations"] = {key: place.number() for key, place in places.items()}
+    readers: dict[str, Callable[[Node], Any]] = {
+        "modes": _modes,
+        "damping": _damping,
+        "stiffening": Node.flag,
+        "stations": _stations,
+    }
+    options = {key: readers[key](item) for key, item in table.items() if key in readers}
     beam = _shape(node, table)
     with node.placed():
         return FlexibleLink(name, beam, **options)
+
+
+def _modes(node: Node) -> Modes:
+    counts = ("bending_y", "bending_z", "torsion", "axial", "elements")
+    readers = dict.fromkeys(counts, Node.whole_number)
+    return node.made(partial(Modes, bending_y=None), kind=Node.text, **readers)
+
+
+def _damping(node: Node) -> Damping:
+    return node.made(Damping, ratio=Node.number, alpha=Node.number, beta=Node.number)
+
+
+def _stations(node: Node) -> dict[str, float]:
+    if not isinstance(node.value, dict):
+        raise node.error("expected a table of names and places: {gauge: 0.4}")
+    return {key: station.number() for key, station in node.value.items()}
 
 
 def _shape(node: Node, table: dict[str, Node]) -> Beam | ModalBasis:
@@ -169,41 +131,26 @@ def _shape(node: Node, table: dict[str, Node]) -> Beam | ModalBasis:
 
 
 def _beam(node: Node) -> Beam:
-    node.table(BEAM_KEYS)
     readers: dict[str, Callable[[Node], Any]] = dict.fromkeys(("start", "end", "y"), Node.vector)
     readers |= dict.fromkeys(("E", "G", "density"), Node.number)
-    readers |= {"section": _section, "rotary_inertia": Node.flag}
-    for key in ("start", "end", "E", "G", "density", "section"):
-        node.required(key)
-    own = _values(node, readers)
-    with node.placed():
-        return Beam(**own)
+    return node.made(Beam, **readers, section=_section, rotary_inertia=Node.flag)
 
 
 def _section(node: Node) -> Section | SectionTable:
-    known = (*SHAPES, *PLAIN, "x", "file")
-    table = node.table(known)
+    table = node.table((*SHAPES, *PLAIN, "x", "file"))
     shapes = [key for key in SHAPES if key in table]
     if shapes:
         if len(table) > 1:
             raise node.error(f"expected one shape, got {', '.join(table)}; keep one of them")
         make, sizes = SHAPES[shapes[0]]
-        inside = table[shapes[0]]
-        inside.table(sizes)
-        numbers = [inside.required(key).number() for key in sizes]
-        with inside.placed():
-            return make(*numbers)
+        return table[shapes[0]].made(make, **dict.fromkeys(sizes, Node.number))
     if "file" in table:
-        found = read_table(beside(table["file"]), max_cells=8 * MAX_PLACES)
-        columns = {key: found.column(key).tolist() for key in ("x", *PLAIN)}
+        listed = read_table(beside(table["file"]), max_cells=8 * MAX_PLACES)
+        columns = {key: listed.column(key).tolist() for key in ("x", *PLAIN)}
     elif "x" in table:
-        columns = {
-            key: [one.number() for one in node.required(key).items()] for key in ("x", *PLAIN)
-        }
+        columns = {key: node.required(key).numbers() for key in ("x", *PLAIN)}
     else:
-        A, Iy, Iz, J = (node.required(key).number() for key in PLAIN)
-        with node.placed():
-            return Section(A, Iy, Iz, J)
+        return node.made(Section, **dict.fromkeys(PLAIN, Node.number))
     counts = {len(column) for column in columns.values()}
     if len(counts) > 1:
         raise node.error(f"expected lists of one length, got lengths {sorted(counts)}")
@@ -213,5 +160,41 @@ def _section(node: Node) -> Section | SectionTable:
         return SectionTable(tuple(columns["x"]), sections)
 
 
-def _values(node: Node, readers: Mapping[str, Callable[[Node], Any]]) -> dict[str, Any]:
-    return {key: readers[key](value) for key, value in node.table(tuple(readers)).items()}
+def read_basis(node: Node) -> ModalBasis:
+    """Return the modal basis that a table of the file asks for."""
+    readers: dict[str, Callable[[Node], Any]] = {
+        "file": beside,
+        "model": beside,
+        "unit": Node.text,
+        "modes": partial(_one_or_list, Node.whole_number),
+        "masses": partial(_one_or_list, Node.number),
+        "xyz": Node.vector,
+        "rpy": Node.vector,
+        "interfaces": Node.items,
+    }
+    table = node.table(tuple(readers))
+    if "file" not in table:
+        raise node.error("the key 'file' is missing; name the file with the modes")
+    options = {key: readers[key](item) for key, item in table.items()}
+    interfaces: list[Node] = options.pop("interfaces", [])
+    with node.placed():
+        basis = load_modal_basis(options.pop("file"), **options)
+        for interface in interfaces:
+            basis = _with_interface(basis, interface)
+    return basis
+
+
+def _one_or_list(read: Callable[[Node], Any], node: Node) -> Any:
+    """Return what one value says, or each of a list."""
+    return [read(item) for item in node.items()] if isinstance(node.value, list) else read(node)
+
+
+def _with_interface(basis: ModalBasis, node: Node) -> ModalBasis:
+    """Return a modal basis with a node that follows others."""
+    table = node.table(("at", "nodes", "number"))
+    for key in ("at", "nodes"):
+        if key not in table:
+            raise node.error(f"the key {key!r} is missing; give at: [x, y, z] and nodes")
+    nodes = [number.whole_number() for number in table["nodes"].items()]
+    number = table["number"].whole_number() if "number" in table else None
+    return basis.with_interface(table["at"].vector(), nodes, number)

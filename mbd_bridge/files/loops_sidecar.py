@@ -30,24 +30,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from glob import escape
-from os import PathLike, fsdecode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from mbd_bridge.files.checks import check_couplings, check_loops
 from mbd_bridge.files.document import pose, unit_vector, unknown
 from mbd_bridge.files.elements import DEFAULT_AXIS
-from mbd_bridge.files.input_files import file_beside
 from mbd_bridge.files.loops import TYPES_WITH_AXIS, check_radius, check_ratio, loop_type, mask_of
+from mbd_bridge.files.sidecars import existing_sidecar
 from mbd_bridge.files.yaml_text import Node, read_yaml
 from mbd_bridge.model.axes import parallel
 from mbd_bridge.model.description import Coupling, Description, Joint, Loop, LoopEnd, Vector3
-
-if TYPE_CHECKING:
-    from mbd_bridge.model import Model
 
 SIDES = {
     "parent": "predecessor",
@@ -59,65 +54,6 @@ SIDES = {
 KEYS = ("name", "type", "predecessor", "successor", "axis", "axis2", "length", "rows", "radius")
 COUPLING_KEYS = ("name", "joint", "follows", "ratio", "offset")
 SIDE_KEYS = ("link", "xyz", "rpy")
-SUFFIX = ".loops.yaml"
-
-
-def sidecar_path(path: Path, suffix: str = SUFFIX) -> Path:
-    """Return where a sidecar of a robot file would be: ``a.urdf.xacro`` has ``a.loops.yaml``.
-
-    Files of other formats keep their suffix, as ``a.sdf.loops.yaml``: ``a.urdf`` may lie beside.
-    """
-    name = path.name
-    for ending in (".xacro", ".urdf"):
-        name = name.removesuffix(ending)
-    return path.with_name((name or path.name) + suffix)
-
-
-def existing_sidecar(path: str | PathLike[str], suffix: str = SUFFIX) -> Path | None:
-    """Return the sidecar of a robot file, None if there is none."""
-    robot = Path(fsdecode(path))
-    place = file_beside(sidecar_path(robot, suffix), robot)
-    return None if place is None else Path(place)
-
-
-class StatedParts(NamedTuple):
-    """Parts of a machine that ``NAME.<word>.yaml`` states; the word is their name in `stated`.
-
-    Attributes
-    ----------
-    bound : returns parts checked with a model
-    read : returns those of a file, likewise
-    write : writes them to a file
-    """
-
-    bound: Callable[[Model, Any], Any]
-    read: Callable[[str | PathLike[str], Model], Any]
-    write: Callable[[str, Any], None]
-
-
-def unread_sidecars(path: str | PathLike[str], read: Collection[str]) -> list[str]:
-    """Return the names of files beside a robot's file that look like sidecars and are not read.
-
-    Such a file is called ``NAME.<word>.yaml`` and has a table ``<word>:``.
-
-    Parameters
-    ----------
-    read : words of the sidecars that are read
-    """
-    pattern = sidecar_path(Path(fsdecode(path)), ".*.yaml")
-    start, names = len(pattern.name) - len("*.yaml"), []
-    for file in sorted(pattern.parent.glob(escape(pattern.name[:start]) + "*.yaml")):
-        word = file.name[start : -len(".yaml")]
-        if word in read or not word.isidentifier() or not file.is_file():
-            continue
-        with file.open(encoding="utf-8", errors="replace") as text:
-            if f"\n{word}:" in "\n" + text.read(SEARCHED):
-                names.append(file.name)
-    return names
-
-
-SEARCHED = 10_000
-"""Characters of a file in which its table's name is looked for."""
 
 
 class Sidecar(NamedTuple):

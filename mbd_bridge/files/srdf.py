@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mbd_bridge.files.document import Document, LeftOut, parse_number, quote
 from mbd_bridge.files.input_files import file_beside
-from mbd_bridge.files.loops_sidecar import sidecar_path
+from mbd_bridge.files.sidecars import sidecar_path
 from mbd_bridge.files.xml_reader import Element, decode, parse, read_bytes
 from mbd_bridge.model.description import Configurations, Description, Joint
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from mbd_bridge.base.errors import FileError, MbdError
 from mbd_bridge.files.document import parse_number, quote, unknown
 from mbd_bridge.files.xml_reader import decode, read_bytes
+
+T = TypeVar("T")
 
 MAX_BYTES = 2**18
 """Largest file, bytes: a loop takes about 300, and PyYAML a second for so much."""
@@ -116,13 +119,33 @@ class Node:
             raise self.error(f"expected a whole number{bound}, got {number:g}")
         return int(number)
 
+    def numbers(self) -> list[float]:
+        """Return the value as a list of finite numbers."""
+        return [part.number() for part in self.items()]
+
     def vector(self) -> tuple[float, float, float]:
         """Return the value as three finite numbers."""
         parts = self.items()
         if len(parts) != 3:
             raise self.error(f"expected 3 numbers, got {len(parts)}; write them like [0, 0, 1]")
-        x, y, z = (part.number() for part in parts)
+        x, y, z = self.numbers()
         return x, y, z
+
+    def made(self, make: Callable[..., T], /, **readers: Callable[[Node], Any]) -> T:
+        """Return what a class makes of a table whose keys are its parameters.
+
+        Parameters
+        ----------
+        make : what is called with them; a parameter without a default must stand here
+        readers : what reads each parameter that may stand here
+        """
+        table = self.table(tuple(readers))
+        for parameter in signature(make).parameters.values():
+            if parameter.default is parameter.empty:
+                self.required(parameter.name)
+        values = {key: readers[key](node) for key, node in table.items()}
+        with self.placed():
+            return make(**values)
 
     def _kind(self) -> str:
         if isinstance(self.value, str):

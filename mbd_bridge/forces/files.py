@@ -1,4 +1,20 @@
-"""Force elements from and to ``NAME.forces.yaml`` (`formats.forces_sidecar` has an example).
+"""Force elements from and to ``NAME.forces.yaml`` beside ``NAME.urdf``.
+
+::
+
+    units: SI                     # m, N, kg, s, rad
+    forces:
+      - name: strut
+        type: PointSpring         # a class of mbd_bridge.forces; the other keys are its parameters
+        links: [ground, coupler]
+        points: [[0, 0, 1.5], [0.5, 0, 0]]
+        stiffness: {x: [-0.1, 0, 0.1], y: [-50, 0, 20], kind: cubic, outside: extend}
+        damping: 2.0
+      - name: coil
+        type: JointSpring
+        joint: crank
+        stiffness: {file: coil.csv, x: angle, y: torque}    # columns of a table beside this file
+    urdf: {damping: true, friction: true, limits: [1e4, 50]}   # what the URDF says, used too
 
 The type of an element is the name of its class, its keys are the parameters of the class, with the
 same meanings, units and defaults. What Python functions compute stands in no file.
@@ -20,7 +36,7 @@ from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, MbdError, StateError
 from mbd_bridge.base.extensions import extensions
 from mbd_bridge.files.document import parse_number, unknown
-from mbd_bridge.files.forces_sidecar import Entry, beside, read_forces_file, table_points
+from mbd_bridge.files.sidecars import Entry, EntryList, beside, table_points
 from mbd_bridge.files.tir import TirFile
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.yaml_text import Node, yaml_text
@@ -220,6 +236,20 @@ KINDS: tuple[type[ForceElement], ...] = (
 TYPES = {kind.__name__: kind for kind in KINDS}
 """What may stand in a file, by name."""
 
+FORCES_FILE = EntryList(
+    "forces",
+    "m, N, kg, s, rad",
+    "name",
+    "element",
+    None,
+    ("urdf",),
+    ("another element has this name", "rename one of them"),
+)
+"""The form of such a file."""
+
+OF_URDF = ("damping", "friction", "limits")
+"""What of the URDF may be used too."""
+
 INPUT = "input"
 """Key of a number that comes from outside: ``force: {input: valve, value: 0}``."""
 
@@ -242,10 +272,10 @@ def load_forces(path: str | os.PathLike[str], machine: Any) -> tuple[ForceElemen
     model = model_in(machine, "load_forces")
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"expected the path of a file, got {type(path).__name__}")
-    file = read_forces_file(os.fspath(path))
-    elements = [_element(entry, model) for entry in file.entries]
-    if file.urdf is not None:
-        elements += _of_urdf(file.urdf, model)
+    entries, beside_them = FORCES_FILE.read(path)
+    elements = [_element(entry, model) for entry in entries]
+    if "urdf" in beside_them:
+        elements += _of_urdf(beside_them["urdf"].table(OF_URDF), model)
     try:
         return bound(model, elements)
     except MbdError as problem:
@@ -276,19 +306,21 @@ def save_forces(path: str | os.PathLike[str], elements: Iterable[ForceElement]) 
 
 
 def _element(entry: Entry, model: Model) -> ForceElement:
-    kind = _type_of(entry.type.text())
+    type_node = entry.node.required("type")
+    kind = _type_of(type_node.text())
     if kind is None:
-        raise entry.type.named(entry.node.name).error(
-            unknown("type of force element", entry.type.text(), {**TYPES, **extensions("forces")})
+        raise type_node.named(entry.node.name).error(
+            unknown("type of force element", type_node.text(), {**TYPES, **extensions("forces")})
         )
     hints = get_type_hints(kind)
     known = {one.name: one for one in fields(kind) if one.name != "name"}
-    for key, node in entry.fields.items():
+    parameters = {key: node for key, node in entry.fields.items() if key != "type"}
+    for key, node in parameters.items():
         if key not in known:
             raise node.named(entry.node.name).error(unknown(f"key of {kind.__name__}", key, known))
-    values = {key: READERS[hints[key]](node) for key, node in entry.fields.items()}
+    values = {key: READERS[hints[key]](node) for key, node in parameters.items()}
     try:
-        element = kind(name=entry.name, **values)
+        element = kind(name=entry.name.text(), **values)
     except TypeError as problem:  # of missing arguments
         missing = ", ".join(re.findall("'(.*?)'", str(problem)))
         raise entry.node.error(
@@ -298,7 +330,7 @@ def _element(entry: Entry, model: Model) -> ForceElement:
         bound(model, [element])
     except MbdError as problem:
         said = str(problem).removeprefix(f"{element.label}: ")
-        place = entry.fields.get(said.partition(":")[0], entry.node)
+        place = parameters.get(said.partition(":")[0], entry.node)
         raise FileError(said, place.file, place.line, entry.node.name) from None
     return element
 

@@ -8,7 +8,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.files import forces_sidecar
+from mbd_bridge.files import sidecars
 from mbd_bridge.forces import files
 from mbd_bridge.forces.files import READERS, TYPES
 from tests.forces.elements import ELEMENTS, machine
@@ -210,7 +210,7 @@ def test_what_a_file_cannot_mean_is_refused_with_its_place(what, swing):
 
 
 def test_a_long_table_is_refused_before_it_is_whole(swing, tmp_path, monkeypatch):
-    monkeypatch.setattr(forces_sidecar, "MAX_POINTS", 100)
+    monkeypatch.setattr(sidecars, "MAX_POINTS", 100)
     (tmp_path / "k.csv").write_text("a,b\n" + "".join(f"{k},{k}\n" for k in range(101)))
     with pytest.raises(mbd.errors.FileError, match=r"k\.csv: more than 100 rows"):
         mbd.load(swing(SPRING.replace("40", "{file: k.csv, x: a, y: b}")))

@@ -7,7 +7,7 @@ import pytest
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import read, read_urdf_text
 from mbd_bridge.files.loops import LOOP_TYPES, TYPES_WITH_AXIS, rotation_between
-from mbd_bridge.files.loops_sidecar import sidecar_path
+from mbd_bridge.files.sidecars import sidecar_path
 from mbd_bridge.model.spatial import matrix_from_rpy
 from tests.formats.texts import BAR, CONSTRAINT, loops_of
 

@@ -1,4 +1,21 @@
-"""The bearings of a machine as they are stated, from and to ``NAME.bearings.yaml``."""
+"""The bearings of a machine, from and to ``NAME.bearings.yaml`` beside ``NAME.urdf``.
+
+::
+
+    units: SI                      # N, m; contact angles in degrees
+    bearings:
+      - joint: elbow
+        C: 15.9e3                  # dynamic load rating
+        C0: 11e3                   # static load rating
+        kind: deep groove          # or angular contact, cylindrical roller, tapered roller, factors
+        position: -0.05            # on the joint's axis, from its origin
+      - {joint: elbow, C: 15.9e3, C0: 11e3, position: 0.05}      # once more: a pair
+    located: first                 # which of a pair carries the axial force: first, second, each
+    reliability: 90                # percent
+    aiso: 1                        # lubrication and cleanliness
+
+The keys of a bearing are the parameters of `Bearing`, as catalogues give them.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +28,28 @@ from mbd_bridge.applications.bearings.catalogue import RELIABILITY, Bearing
 from mbd_bridge.applications.bearings.terms import RingFrames
 from mbd_bridge.base.arguments import an_instance, by_name, file_path
 from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
-from mbd_bridge.files.bearings_sidecar import read_bearings_file, value
-from mbd_bridge.files.loops_sidecar import StatedParts
+from mbd_bridge.files.sidecars import EntryList, StatedParts
 from mbd_bridge.files.whole_file import whole_file
-from mbd_bridge.files.yaml_text import yaml_text
+from mbd_bridge.files.yaml_text import Node, yaml_text
 from mbd_bridge.forces.base import model_in
 from mbd_bridge.model import Model
 
 Located = Literal["first", "second", "each"]
 """Which bearing of a pair carries the axial force; "each": the first what pushes the child along
 the joint's axis, the second what pushes it back (an opposed pair, without preload)."""
+
+WORDS = ("kind", "located")
+NUMBERS = ("C", "C0", "angle", "f0", "X", "Y", "e", "X0", "Y0", "exponent", "position")
+
+BEARINGS_FILE = EntryList(
+    "bearings",
+    "N, m; contact angles in degrees",
+    "joint",
+    "bearing of",
+    ("kind", *NUMBERS),
+    ("located", "reliability", "aiso"),
+)
+"""The form of such a file."""
 
 
 @dataclass(frozen=True)
@@ -121,22 +150,28 @@ def load_bearings(path: str | os.PathLike[str], machine: Any) -> BearingSet:
         The file cannot be read, or an entry does not fit the machine: file, line, element.
     """
     model = model_in(machine, "bearings.load")
-    file = read_bearings_file(file_path("path", path))
-    found: dict[str, tuple[Bearing, ...]] = {}
-    for entry in file.entries:
-        name, values = entry.joint.text(), dict[str, Any](entry.values)
-        found[name] = (*found.get(name, ()), Bearing(**values))
+    entries, beside = BEARINGS_FILE.read(file_path("path", path))
+    bearings: dict[str, tuple[Bearing, ...]] = {}
+    for entry in entries:
+        name = entry.name.text()
+        entry.node.required("C")
+        values = {key: _value(node) for key, node in entry.fields.items()}
+        bearings[name] = (*bearings.get(name, ()), Bearing(**values))
         with entry.node.placed():
-            BearingSet.of(model, {name: found[name]})
+            BearingSet.of(model, {name: bearings[name]})
     options = BearingOptions()
-    known: dict[str, Any]
-    for key, node in file.options.items():
-        own: Any = value(node)
-        whole = int(own) if key == "reliability" and own == int(own) else own
-        known = {key: whole}
+    for key, node in beside.items():
+        option = _value(node)
+        whole = int(option) if key == "reliability" and option == int(option) else option
+        known: dict[str, Any] = {key: whole}
         with node.placed():
             options = replace(options, **known).checked()
-    return BearingSet.of(model, found, options)
+    return BearingSet.of(model, bearings, options)
+
+
+def _value(node: Node) -> Any:
+    """Return a word or a number, by the name of its key."""
+    return node.text() if node.name in WORDS else node.number()
 
 
 def save_bearings(path: str | os.PathLike[str], bearings: BearingSet) -> None:

@@ -1,4 +1,24 @@
-"""Actuators from and to ``NAME.actuators.yaml`` (`formats.actuators_sidecar` has an example)."""
+"""Actuators from and to ``NAME.actuators.yaml`` beside the URDF: motors, gears, friction, limits.
+
+::
+
+    units: SI                        # N m, rad/s, kg m2; of slides and linear motors N, m/s, kg
+    actuators:
+      - joint: shoulder              # or joint.suffix of a joint with several degrees of freedom
+        ratio: 100                   # motor by joint: rad/rad, rad/m of a slide
+        rotor_inertia: 1.2e-5        # at the motor's shaft
+        efficiency: {motoring: 0.8, braking: 0.7}        # or one number for both
+        motor_friction: {coulomb: 0.01, viscous: 1e-5, load: 0.02}   # at the motor's shaft
+        joint_friction: {coulomb: 2, viscous: 0.1}       # at the joint
+        continuous: 1.2              # torque of the motor: a number, or over its speed:
+        peak: {speed: [0, 300, 500], torque: [4, 4, 1]}  # or {file: m.csv, speed: w, torque: T}
+        max_speed: 500
+        effort: 150                  # allowed at the joint
+        velocity: 3
+    urdf: {transmissions: true, dynamics: true, limits: true}    # what the URDF says, used too
+
+What an entry leaves out comes from the URDF, where it says so and `urdf` does not forbid it.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +33,29 @@ from mbd_bridge.applications.motors.from_file import FromFile
 from mbd_bridge.applications.motors.motor_curve import MotorCurve, TorqueCurve
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.files.actuators_sidecar import (
-    CURVES,
-    EFFICIENCY_KEYS,
-    FRICTION_KEYS,
-    FRICTIONS,
-    NUMBERS,
-    ActuatorEntry,
-    read_actuators_file,
-)
-from mbd_bridge.files.forces_sidecar import table_points
-from mbd_bridge.files.loops_sidecar import StatedParts
+from mbd_bridge.files.sidecars import Entry, EntryList, StatedParts, table_points
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.yaml_text import Node, yaml_text
 from mbd_bridge.forces.base import model_in
 from mbd_bridge.model import Model
+
+NUMBERS = ("ratio", "rotor_inertia", "max_speed", "effort", "velocity")
+FRICTIONS = ("motor_friction", "joint_friction")
+CURVES = ("continuous", "peak")
+FRICTION_KEYS = ("coulomb", "viscous", "load")
+EFFICIENCY_KEYS = ("motoring", "braking")
+URDF_KEYS = ("transmissions", "dynamics", "limits")
+
+ACTUATORS_FILE = EntryList(
+    "actuators",
+    "N m, rad/s, kg m2, of slides N, m/s, kg",
+    "joint",
+    "actuator of",
+    (*NUMBERS, "efficiency", *FRICTIONS, *CURVES),
+    ("urdf",),
+    ("this joint has an actuator already", "remove one of them"),
+)
+"""The form of such a file."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +114,10 @@ def load_actuators(path: str | os.PathLike[str], machine: Any) -> Actuators:
         The file cannot be read, or an entry does not fit the machine: file, line, element.
     """
     model = model_in(machine, "actuators.load")
-    file = read_actuators_file(file_path("path", path))
-    entries = tuple(_actuator(entry, model) for entry in file.entries)
-    return Actuators(entries, FromFile(**file.urdf))
+    entries, beside = ACTUATORS_FILE.read(file_path("path", path))
+    use = beside["urdf"].table(URDF_KEYS) if "urdf" in beside else {}
+    urdf = {key: node.flag() for key, node in use.items()}
+    return Actuators(tuple(_actuator(entry, model) for entry in entries), FromFile(**urdf))
 
 
 def save_actuators(path: str | os.PathLike[str], actuators: Actuators | Iterable[Actuator]) -> None:
@@ -123,9 +152,9 @@ def _plain(one: Actuator) -> dict[str, Any]:
     return said
 
 
-def _actuator(entry: ActuatorEntry, model: Model) -> Actuator:
-    name = entry.joint.text()
-    one = _checked(Actuator(name), model, entry.joint, entry.node.name)
+def _actuator(entry: Entry, model: Model) -> Actuator:
+    name = entry.name.text()
+    one = _checked(Actuator(name), model, entry.name, entry.node.name)
     curve: dict[str, Any] = {}
     fields: dict[str, Any] = {}
     for key, node in entry.fields.items():

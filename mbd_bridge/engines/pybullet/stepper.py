@@ -37,8 +37,8 @@ from mbd_bridge.engines.pybullet.client import Client
 from mbd_bridge.engines.pybullet.loaded_body import SAME_STATE, LoadedBody
 from mbd_bridge.engines.pybullet.solver_forces import Begun, Touch, TreeForces, inside, touches
 from mbd_bridge.engines.quiet import quiet
-from mbd_bridge.files import flex_sidecar, forces_sidecar, read
-from mbd_bridge.files.loops_sidecar import sidecar_path
+from mbd_bridge.files import read
+from mbd_bridge.files.sidecars import FLEXIBLE, FORCES, sidecar_path
 from mbd_bridge.kernels import Single
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
 from mbd_bridge.loads.convention import Point
@@ -527,12 +527,12 @@ def _kept(values: Array) -> Array:
 def check_beside(path: str | PathLike[str]) -> None:
     """Refuse links that bend, warn of force elements, in the files beside a robot's."""
     place = Path(fsdecode(path))
-    if sidecar_path(place, flex_sidecar.SUFFIX).is_file():
+    if sidecar_path(place, FLEXIBLE).is_file():
         raise ModelError(
             f"links of {place.name} bend (its .flex.yaml), which a Stepper's do not; for the rigid "
             f"machine Stepper(mbd.load(path, flexible=()), client, pybullet.loadURDF(path, ...))"
         )
-    if sidecar_path(place, forces_sidecar.SUFFIX).is_file():
+    if sidecar_path(place, FORCES).is_file():
         warn(WITHOUT_ELEMENTS)
 
 

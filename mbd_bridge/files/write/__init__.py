@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from mbd_bridge.base.errors import FileError, ModelError, one_of
 from mbd_bridge.files.document import LeftOut
-from mbd_bridge.files.loops_sidecar import sidecar_path
+from mbd_bridge.files.sidecars import sidecar_path
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.write.mjcf import mjcf_text
 from mbd_bridge.files.write.sdf import sdf_text
