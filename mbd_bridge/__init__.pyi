@@ -8,10 +8,10 @@ from mbd_bridge import (
     simulation as simulation,
 )
 from mbd_bridge.api.convert import convert as convert
-from mbd_bridge.api.functions import load as load
+from mbd_bridge.api.load import load as load
 from mbd_bridge.api.mechanism import Mechanism as Mechanism
 from mbd_bridge.api.pictures import render as render, show as show, web_view as web_view
-from mbd_bridge.api.reports import report as report
+from mbd_bridge.api.report import report as report
 from mbd_bridge.api.samples import models as models
 from mbd_bridge.api.sensors import compensate_sensors as compensate_sensors
 from mbd_bridge.applications import (

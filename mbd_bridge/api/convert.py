@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.api.functions import load
+from mbd_bridge.api.load import load
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import ModelError

@@ -1,24 +1,99 @@
-"""Load histories of a mechanism: what is counted along its motions, asked for once."""
+"""Load histories of a mechanism: what is computed and counted along its motions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from mbd_bridge.api.load_inputs import LoadInputs
-from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.api.options import HistoryOptions
+from mbd_bridge.base.arguments import an_instance, flag, name_list
 from mbd_bridge.base.extensions import of_applications
-from mbd_bridge.base.options import part
+from mbd_bridge.base.options import Option, option_group, part
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import JointLoads, LoadRequest
-from mbd_bridge.loads.options import RequestOptions
+from mbd_bridge.loads.options import ActingOptions, ConventionOptions, RequestOptions
 from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory, Observer, stream_loads
 from mbd_bridge.motion import Motion, Pieces
 from mbd_bridge.motion.external import ExternalForces, external_forces
+from mbd_bridge.motion.options import ReadingOptions
+from mbd_bridge.reports.title import TitleOptions
+from mbd_bridge.view.options import ExaggerateOptions
 
 if TYPE_CHECKING:
+    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.typed import BearingsGiven
     from mbd_bridge.simulation import Simulation
+
+
+@option_group
+class HistoryOptions(ReadingOptions, ConventionOptions, ActingOptions, total=False):
+    """How a motion is read, what acts along it, and what is counted.
+
+    Parameters
+    ----------
+    exponents : Woehler exponents of the damage-equivalent ranges
+    motors : compute what motors have to do, of what the file says alone if it says no more; None:
+        if the machine has actuators
+    bearings : by joint a `Bearing` or two: also count what they carry, and their lives; see
+        `Mechanism.bearings`. None: those that the machine states (``NAME.bearings.yaml``)
+    """
+
+    exponents: Annotated["Sequence[float]", Option(EXPONENTS, "m")]
+    motors: Annotated["bool | None", Option(None)]
+    bearings: Annotated["BearingsGiven | None", Option(None)]
+
+
+@option_group
+class ReportOptions(HistoryOptions, TitleOptions, ExaggerateOptions, total=False):
+    """What a report is about, and what is on it.
+
+    Parameters
+    ----------
+    picture : draw the machine and its loads at the largest force
+    view : show the machine along the motion in 3-D, to be turned and played
+    check : ask pinocchio, and pybullet where it is installed
+    """
+
+    picture: Annotated[bool, Option(True)]
+    view: Annotated[bool, Option(True)]
+    check: Annotated[bool, Option(True)]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadInputs:
+    """What acts on a machine along a motion, and who moves it; checked.
+
+    Attributes
+    ----------
+    external : forces on links
+    actuated : of a machine with loops, the actuated joints; None: those that the file names
+    minimum_norm : allow more; what they share is then the smallest for the loop joints
+    forces : force elements that act, bound to the model
+    threads : share the states among this many threads
+    """
+
+    external: ExternalForces | None = None
+    actuated: tuple[str, ...] | None = None
+    minimum_norm: bool = False
+    forces: tuple[ForceElement, ...] = ()
+    threads: int = 1
+
+    @staticmethod
+    def of(
+        mechanism: "Mechanism", motion: Motion, options: ActingOptions, threads: int
+    ) -> "LoadInputs":
+        """Return what acts along a motion, checked; see `Mechanism.joint_loads`."""
+        motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
+        actuated = options["actuated"]
+        return LoadInputs(
+            external_forces(
+                mechanism.model, options["external"], options["external_in"], motion.time
+            ),
+            actuated if actuated is None else name_list("actuated", actuated, "joints"),
+            flag("minimum_norm", options["minimum_norm"]),
+            mechanism.elements(options["forces"]),
+            threads,
+        )
+
 
 Look = Callable[[Motion, JointLoads], None]
 """Sees each piece of a motion with its loads."""
@@ -48,7 +123,7 @@ class HistoryRequest:
 
     @staticmethod
     def of(
-        mechanism: Mechanism,
+        mechanism: "Mechanism",
         joints: Iterable[str] | str | None,
         options: HistoryOptions,
         *,
@@ -66,7 +141,7 @@ class HistoryRequest:
         return HistoryRequest(request, forces, *counted, threads)
 
     @property
-    def inputs(self) -> LoadInputs:
+    def inputs(self) -> "LoadInputs":
         """What acts along the motions."""
         asked = self.request
         return LoadInputs(
@@ -75,7 +150,7 @@ class HistoryRequest:
 
     def along(
         self,
-        mechanism: Mechanism,
+        mechanism: "Mechanism",
         pieces: Pieces,
         *,
         output: str | PathLike[str] | None = None,
@@ -99,7 +174,7 @@ class HistoryRequest:
         return stream_loads(answer, pieces, output=output, observers=observers)
 
     def observers(
-        self, mechanism: Mechanism, run: "Simulation | None" = None
+        self, mechanism: "Mechanism", run: "Simulation | None" = None
     ) -> dict[str, Observer]:
         """Return what counts what is asked for along a motion, or along a simulation."""
         each = {

@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
     """Write the motion; return 1 if a row is not reached."""
     from mbd_bridge.cli import screen
     from mbd_bridge.files.tables import read_table
+    from mbd_bridge.motion.options import REACHED
     from mbd_bridge.motion.path import motion_along_path
-    from mbd_bridge.motion.reading import REACHED
 
     shared.check_table(options)
     robot = screen.load_robot(options)

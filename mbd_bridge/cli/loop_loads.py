@@ -9,7 +9,7 @@ from mbd_bridge.cli.options import add_options
 from mbd_bridge.loads.options import ActuationOptions
 
 if TYPE_CHECKING:
-    from mbd_bridge.api.load_inputs import LoadInputs
+    from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.loads import LoadSolver
     from mbd_bridge.model import Model
@@ -34,7 +34,7 @@ def inputs(
     options: argparse.Namespace, robot: Mechanism, forces: ExternalForces | None
 ) -> LoadInputs:
     """Return what acts along a motion."""
-    from mbd_bridge.api.load_inputs import LoadInputs
+    from mbd_bridge.api.histories import LoadInputs
 
     named = None if options.actuated is None else tuple(options.actuated)
     return LoadInputs(forces, named, options.minimum_norm, robot.forces, options.threads)

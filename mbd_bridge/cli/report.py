@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page."""
-    from mbd_bridge.api.reports import report
+    from mbd_bridge.api.report import report
     from mbd_bridge.cli import screen
 
     files = case_words.files(options)

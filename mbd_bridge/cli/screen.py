@@ -150,7 +150,7 @@ def robot_and_remarks(
     ----------
     pictures : remark on what pictures lack, too
     """
-    from mbd_bridge.api.functions import load
+    from mbd_bridge.api.load import load
 
     given = {
         name: value

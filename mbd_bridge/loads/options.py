@@ -8,8 +8,13 @@ from mbd_bridge.base.options import Option, option_group
 if TYPE_CHECKING:
     from mbd_bridge.forces.base import ForceElement
     from mbd_bridge.loads.convention import Point
+    from mbd_bridge.loads.poses.workspace import Ranges
     from mbd_bridge.motion.external import ExternalGiven
+    from mbd_bridge.solve.assembly import InitialGuess
     from mbd_bridge.solve.wrenches import Axes
+
+CLEARANCE = 1e-2
+"""Distance from a singular position, relative: nearer, loads are a hundred times the weights."""
 
 On = Literal["child", "parent"]
 At = Literal["joint", "parent"]
@@ -109,6 +114,33 @@ class ActingOptions(DynamicsOptions, total=False):
 
 class LoadOptions(ReactionOptions, ActingOptions, total=False):
     """How loads are given, and what acts."""
+
+
+@option_group
+class WorkspaceOptions(TypedDict, total=False):
+    """Which poses of a machine are sampled.
+
+    Parameters
+    ----------
+    ranges : (lowest, highest) by coordinate, or one value; others: the limits of the file
+    near : coordinates that are not sampled, such as those of a base; in a machine with loops where
+        the others are looked for
+    actuated : of a machine with loops, the actuated joints, which are sampled; None: those that the
+        file names
+    clearance : of a machine with loops, poses nearer to a singular position or a dead centre are
+        left out: there loads have no bound. 0 is singular, 1 as far as can be
+    seed : of the sequence
+    """
+
+    ranges: Annotated["Ranges", Option(None)]
+    near: Annotated["InitialGuess", Option(None)]
+    actuated: Annotated["Iterable[str] | str | None", Option(None)]
+    clearance: Annotated[float, Option(CLEARANCE)]
+    seed: Annotated[int, Option(0)]
+
+
+class WorstPoseOptions(ConventionOptions, WorkspaceOptions, total=False):
+    """How loads are given, and at which poses."""
 
 
 @option_group

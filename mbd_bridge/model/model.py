@@ -270,6 +270,23 @@ class Model:
                 q[body.q] = body.type.neutral()
         return q
 
+    @property
+    def configurations(self) -> dict[str, Array]:
+        """Named configurations of the file by name, each q (nq,): an MJCF's keyframes, group states
+        of ``NAME.srdf``. Joints that one does not name stand at their neutral position.
+
+        They are as the file says: loops that they leave open are closed by `assemble`.
+        """
+        configurations: dict[str, Array] = {}
+        for name, values in self.description.configurations.items():
+            q = self.neutral()
+            for body in self.bodies:
+                given = values.get(self.joints[body.joint].name, ())
+                if len(given) == body.type.nq and not body.coupled:  # a fixed base has none
+                    q[body.q] = body.type.normalise(np.array(given))
+            configurations[name] = q
+        return configurations
+
     def integrate(self, q: Array, step: Array) -> Array:
         """Return q moved by the velocities `step` for one second."""
         if self._adds_up:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import by_name, finite_numbers
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.arguments import as_floats, by_name, finite_numbers
+from mbd_bridge.base.errors import ModelError, StateError, one_of, unknown_name
 from mbd_bridge.equations.centroid import Centroid, centroid
-from mbd_bridge.equations.frames import Reference, frame_kinematics
+from mbd_bridge.equations.frames import FrameKinematics, Reference, frame_kinematics
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, Frame
+from mbd_bridge.solve.check_states import unit_quaternions
 from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.prepared import Prepared
 
 Placed: TypeAlias = "str | tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike]"
 """A link or joint by name, and a frame in it: (name, xyz) or (name, xyz, rpy), m and rad."""
@@ -111,3 +113,34 @@ def prepare_centroid(model: Model) -> Kernel:
 
     inputs = {"q": model.nq, "v": model.nv}
     return model_kernel(model, "centroid", inputs, Centroid._fields, function, "centroid")
+
+
+def kinematics_of(
+    prepared: Prepared,
+    name: str,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    reference: Reference,
+    frames: Frames,
+    threads: int,
+) -> FrameKinematics:
+    """Return how a frame is placed and moves; see `Mechanism.frame_kinematics`."""
+    reference = one_of("reference", reference, get_args(Reference), StateError)
+    frame = find_frame(prepared.model, name, frames)
+    key = "frame", frame.identity, reference
+    kernel = prepared.get(key, lambda: prepare_frames(prepared.model, [frame], reference))
+    outputs = kernel(*_states(prepared.model, q, v), threads=threads)
+    single = np.ndim(outputs[0]) == 2
+    return FrameKinematics(*(array[0] if single else array[:, 0] for array in outputs))
+
+
+def centroid_at(prepared: Prepared, q: ArrayLike, v: ArrayLike | None, threads: int) -> Centroid:
+    """Return centre of mass, its Jacobian, momentum and energy; see `Mechanism.centroid`."""
+    kernel = prepared.get("centroid", lambda: prepare_centroid(prepared.model))
+    return Centroid(*kernel(*_states(prepared.model, q, v), threads=threads))
+
+
+def _states(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[ArrayLike, ArrayLike]:
+    """Return q with unit quaternions, and v, zero where it is not given."""
+    positions = unit_quaternions(model, as_floats("q", q))
+    return positions, np.zeros((*np.shape(positions)[:-1], model.nv)) if v is None else v

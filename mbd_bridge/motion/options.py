@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from mbd_bridge.solve.assembly import InitialGuess
     from mbd_bridge.solve.wrenches import Axes
 
+REACHED = 1e-9
+"""Residual, rad or of the machine's size, at which a position is what is recorded: it is closed to
+rounding; this tells it from one that is not there."""
+
 Gaps = Literal["refuse", "drop"]
 """What is done with rows that have gaps."""
 
@@ -85,6 +89,30 @@ class ReadingOptions(TypedDict, total=False):
     cutoff: Annotated[float | None, Option(None, "Hz")]
     topic: Annotated[str | None, Option(None, "TOPIC")]
     clock: Annotated[Clock | None, Option(None)]
+
+
+@option_group
+class InverseKinematicsOptions(TypedDict, total=False):
+    """How positions are found at which a frame is where it is to be.
+
+    Parameters
+    ----------
+    near : the reference, by coordinate name or (nq,); of a redundant machine the position nearest
+        to it
+    frames : frames by name: a link, or (link, xyz) or (link, xyz, rpy)
+    limits : keep joints within the limits of the file
+    weights : cost of moving a coordinate away from the reference, 1 where not named
+    tolerance : residual, rad or sizes of the mechanism, at which a row is reached
+    check : raise at the first row that cannot be reached; False returns the positions of least
+        residual
+    """
+
+    near: Annotated["InitialGuess", Option(None)]
+    frames: Annotated["Frames", Option(None)]
+    limits: Annotated[bool, Option(True)]
+    weights: Annotated["Mapping[str, float] | None", Option(None)]
+    tolerance: Annotated[float, Option(REACHED)]
+    check: Annotated[bool, Option(True)]
 
 
 @option_group

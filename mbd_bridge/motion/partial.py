@@ -15,16 +15,16 @@ with d and the derivatives from differences of the equations of the completion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arguments import by_name, finite_numbers, name_list
 from mbd_bridge.base.assumptions import Assumption, Number, replaced
-from mbd_bridge.base.errors import ModelError, SolveError, count, some, unknown_name
-from mbd_bridge.files.table import ColumnTable
+from mbd_bridge.base.errors import ModelError, SolveError, StateError, count, some, unknown_name
+from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.columns import TURN, GivenColumns, is_partial
@@ -363,6 +363,30 @@ def whole_motion(table: ColumnTable, model: Model, reading: Reading) -> Motion:
     if options.given is not None or is_partial(table, model, options.frames):
         return completed_motion(table, model, reading)
     return motion_from_table(table, model, rest=reading.rest, smoothing=reading.smoothing)
+
+
+def complete_columns(
+    model: Model,
+    recorded: Mapping[str, ArrayLike],
+    time: ArrayLike,
+    reading: Reading,
+    *,
+    check: bool,
+) -> Motion:
+    """Return the motion that columns (N,) by name determine at times; see `Mechanism.complete`."""
+    columns = by_name("recorded", recorded, "{'crank': angles}")
+    if not columns:
+        raise StateError("recorded: expected columns by name, {'crank': angles}, got none")
+    times = finite_numbers("time", time)
+    if times.ndim != 1 or not len(times):
+        raise StateError(f"time: expected (N,) s, got the shape {times.shape}")
+    values = [
+        finite_numbers(f"recorded[{name!r}]", column, times.shape)
+        for name, column in columns.items()
+    ]
+    heads = (Column("time", "s"), *(Column(name) for name in columns))
+    table = ColumnTable(heads, np.column_stack([times, *values]), None, "recorded")
+    return completed_motion(table, model, reading, check=check)
 
 
 def completed_motion(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.arguments import finite_numbers, flag
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import ModelError, SolveError, StateError, some
+from mbd_bridge.base.options import with_options
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -19,10 +20,11 @@ from mbd_bridge.motion.frames import Frames, find_frame
 from mbd_bridge.motion.given import FrameRows, GivenMotion, GivenRows
 from mbd_bridge.motion.inverse import InverseKinematics, InversePath
 from mbd_bridge.motion.motion import Motion, motion_from_table
+from mbd_bridge.motion.options import InverseKinematicsOptions
 from mbd_bridge.motion.partial import frame_rows, given_motion
 from mbd_bridge.motion.table import without_efforts
 from mbd_bridge.motion.warnings import NAMED
-from mbd_bridge.solve.assembly import InitialGuess, check_tolerance, initial_position, weighted
+from mbd_bridge.solve.assembly import check_tolerance, initial_position, weighted
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.moves import matrices_of, quaternion_of
 
@@ -95,21 +97,26 @@ def pose_targets(
     return FrameRows(find_frame(model, frame, frames), rows), given
 
 
-def inverse_path(
+def inverse_kinematics(
     model: Model,
-    frame: FrameRows,
-    given: GivenMotion,
-    *,
-    near: InitialGuess,
-    limits: bool,
-    weights: Mapping[str, float] | None,
-    tolerance: float,
-    check: bool,
+    frame: str,
+    position: ArrayLike | None,
+    orientation: ArrayLike | None,
+    time: ArrayLike | None,
+    options: InverseKinematicsOptions,
 ) -> InversePath:
-    """Return the positions of a machine whose frame follows a path.
+    """Return positions of the joints of a machine; see `Mechanism.inverse_kinematics`."""
+    rows, targets = pose_targets(model, frame, position, orientation, options["frames"])
+    if time is not None:
+        targets = moving_targets(model, rows, targets, time)
+    return inverse_path(model, rows, targets, options)
 
-    For the parameters see `Mechanism.inverse_kinematics`.
-    """
+
+def inverse_path(
+    model: Model, frame: FrameRows, given: GivenMotion, options: InverseKinematicsOptions
+) -> InversePath:
+    """Return the positions of a machine whose frame follows a path."""
+    limits, check = flag("limits", options["limits"]), flag("check", options["check"])
     if not model.nv:
         raise StateError(f"{model.name} has no joints that move")
     if model.velocity_rows.any():
@@ -121,10 +128,10 @@ def inverse_path(
         model,
         prepare(model, "constraints"),
         GivenRows(model, (), (frame,)),
-        initial_position(model, near),
-        weighted(model, weights),
+        initial_position(model, options["near"]),
+        weighted(model, options["weights"]),
         limits_of(model) if limits else bounds,
-        check_tolerance(tolerance),
+        check_tolerance(options["tolerance"]),
     )
     with np.errstate(over="ignore", invalid="ignore"):  # targets beyond all reach are told below
         found = search.run(given, stop=check)
@@ -166,14 +173,9 @@ CLOSE = 1e-3
 """Conditioning from which on down a path is said to be nearly singular."""
 
 
+@with_options
 def motion_along_path(
-    table: ColumnTable,
-    model: Model,
-    *,
-    near: InitialGuess = None,
-    frames: Frames = None,
-    limits: bool = True,
-    tolerance: float,
+    table: ColumnTable, model: Model, **options: Unpack[InverseKinematicsOptions]
 ) -> tuple[Motion, InversePath]:
     """Return the motion of a machine of which a table has the pose of a frame.
 
@@ -182,11 +184,11 @@ def motion_along_path(
     Parameters
     ----------
     table : time, and <frame>.x, ... as in `given_columns`, of one frame
-    near, frames, limits, tolerance : see `Mechanism.inverse_kinematics`
+    **options : of the search
     """
     table, _ = without_efforts(table, model)
-    columns = GivenColumns(model, table, frames)
-    rows = frame_rows(model, columns, frames)
+    columns = GivenColumns(model, table, options["frames"])
+    rows = frame_rows(model, columns, options["frames"])
     if columns.joints or len(rows) != 1:
         raise ModelError(
             f"expected the pose of one frame (tool.x, ... tool.qw), got {len(rows)} frames and "
@@ -195,16 +197,7 @@ def motion_along_path(
         )
     recorded = motion_from_table(columns.of(table), columns.stand_in)
     given = given_motion(model, columns, rows, model.neutral(), recorded)
-    path = inverse_path(
-        model,
-        rows[0],
-        given,
-        near=near,
-        limits=limits,
-        weights=None,
-        tolerance=tolerance,
-        check=False,
-    )
+    path = inverse_path(model, rows[0], given, {**options, "check": False})
     notes = (*recorded.notes, *columns.notes, *path_notes(model, rows[0], path, recorded.time))
     own = Assumption("completed", f"positions of joints from the path of {rows[0].frame.name}")
     names = model.coordinate_names, model.velocity_names

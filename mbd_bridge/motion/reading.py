@@ -7,13 +7,9 @@ from typing import Unpack
 from mbd_bridge.base.options import given, with_options
 from mbd_bridge.motion.frames import Frames
 from mbd_bridge.motion.match_columns import Naming
-from mbd_bridge.motion.options import Clock, ReadingOptions
+from mbd_bridge.motion.options import REACHED, Clock, ReadingOptions
 from mbd_bridge.motion.smoothing import Smoothing
 from mbd_bridge.solve.assembly import InitialGuess
-
-REACHED = 1e-9
-"""Residual, rad or of the machine's size, at which a position is what is recorded: it is closed to
-rounding; this tells it from one that is not there."""
 
 
 @dataclass(frozen=True)

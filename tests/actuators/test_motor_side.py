@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import simpson
 
 import mbd_bridge as mbd
-from mbd_bridge.api.load_inputs import LoadInputs
+from mbd_bridge.api.histories import LoadInputs
 from mbd_bridge.applications.motors import (
     Actuator,
     Efficiency,

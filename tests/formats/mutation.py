@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbd_bridge.api.sources import describe
+from mbd_bridge.api.load import describe
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files import Description
 

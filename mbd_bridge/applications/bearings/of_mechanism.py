@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Unpack
 
-from mbd_bridge.api.load_inputs import LoadInputs
+from mbd_bridge.api.histories import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.applications.bearings.bearing_set import (
     BearingOptions,

@@ -15,7 +15,7 @@ from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
-    from mbd_bridge.api.load_inputs import LoadInputs
+    from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors, MotorsCounter
     from mbd_bridge.base.assumptions import Assumption

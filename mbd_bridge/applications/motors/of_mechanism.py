@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from mbd_bridge.api.load_inputs import LoadInputs
+from mbd_bridge.api.histories import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.applications.motors.actuator import Actuator
 from mbd_bridge.applications.motors.files import Actuators

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute, write the table, print the summary."""
-    from mbd_bridge.api.functions import load
+    from mbd_bridge.api.load import load
     from mbd_bridge.applications.studies import study
     from mbd_bridge.applications.studies.executors import executor_of
     from mbd_bridge.applications.studies.file import read_study

@@ -6,18 +6,20 @@ give every orientation the same weight (Shoemake 1992).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import by_name, finite_numbers
-from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.errors import StateError, real_number, unknown_name, whole_number
+from mbd_bridge.loads.options import WorkspaceOptions
 from mbd_bridge.model import Body, Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.path import limits_of
 from mbd_bridge.solve.assembly import InitialGuess, assemble_batch, held_ones, initial_position
+from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
 
@@ -30,9 +32,6 @@ MOST_SAMPLES = 2**30
 
 BLOCK = 2**14
 """Poses that are evaluated together."""
-
-CLEARANCE = 1e-2
-"""Distance from a singular position, relative: nearer, loads are a hundred times the weights."""
 
 
 class Workspace:
@@ -52,6 +51,7 @@ class Workspace:
 
     Attributes
     ----------
+    sampled : joints, of a machine with loops
     size : numbers that make a pose
     names : of the coordinates that are sampled
     """
@@ -61,10 +61,10 @@ class Workspace:
         prepared: Prepared,
         ranges: Ranges,
         near: InitialGuess,
-        sampled: Iterable[str] | None,
-        clearance: float = CLEARANCE,
+        sampled: tuple[str, ...] | None,
+        clearance: float,
     ) -> None:
-        self._clearance = clearance
+        self._clearance, self.sampled = clearance, sampled
         model = self.model = prepared.model
         self._prepared, self._near = prepared, initial_position(model, near)
         bounds = _bounds(model, ranges)
@@ -108,6 +108,14 @@ class Workspace:
         self.size = len(own) + 3 * len(self._rotations)
         self.names = tuple(model.coordinate_names[place] for place in self._places)
 
+    @staticmethod
+    def of(prepared: Prepared, options: WorkspaceOptions) -> Workspace:
+        """Return the workspace that options tell, checked."""
+        model = prepared.model
+        sampled = actuated_joints(model, options["actuated"]) if model.has_loops else None
+        clearance = real_number("clearance", options["clearance"], "a number from 0 to 1")
+        return Workspace(prepared, options["ranges"], options["near"], sampled, clearance)
+
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Return positions (n, nq) of points (n, size), and which of them exist (n,)."""
         q = np.repeat(self._near[None], len(u), axis=0)
@@ -122,6 +130,7 @@ class Workspace:
 
     def number(self, samples: int) -> int:
         """Return the number of poses in a Sobol sequence of at least so many: a power of two."""
+        samples = whole_number("samples", samples)
         if samples > MOST_SAMPLES:
             raise StateError(f"samples: expected at most {MOST_SAMPLES}, a whole Sobol sequence")
         return 2 ** max(0, int(np.ceil(np.log2(samples)))) if self.size else 1
@@ -133,7 +142,7 @@ class Workspace:
         if not self.size:
             yield np.zeros((1, 0))
             return
-        sequence = qmc.Sobol(self.size, scramble=True, seed=seed)
+        sequence = qmc.Sobol(self.size, scramble=True, seed=whole_number("seed", seed, 0))
         for start in range(0, number, BLOCK):
             yield sequence.random(min(BLOCK, number - start))
 

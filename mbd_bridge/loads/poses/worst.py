@@ -9,19 +9,28 @@ from it is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.arguments import flag
+from mbd_bridge.base.errors import StateError, unknown_name, whole_number
+from mbd_bridge.base.options import part
 from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.loads.options import ConventionOptions, WorstPoseOptions
 from mbd_bridge.loads.poses.workspace import Workspace
+from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.round_off import RoundOff
+from mbd_bridge.loads.selected import LoadSelection, actuation_names, select_joints, selected_loads
+from mbd_bridge.loads.solver import LoadSolver
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion.table import COMPONENTS
+from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.prepared import Prepared
 
 LAST_STEP = 1e-6
 """Part of a range at which the search ends: of a smooth extreme 1e-12 of the load is left."""
@@ -115,38 +124,39 @@ class WorstPoses(Tabular):
     def __str__(self) -> str:
         lines = [f"{self.name}: worst of {self.samples} poses at rest ({self.existing} exist)"]
         for joint in self.joints:
-            for component in (part for one, part in self.highest if one == joint):
+            for component in (load for name, load in self.highest if name == joint):
                 found = self.worst(joint, component)
                 lines.append(f"  {joint} {component}: {found.value:.5g} {found.unit}")
         return "\n".join(lines)
 
 
-def worst_poses(
-    model: Model,
-    joints: tuple[str, ...],
-    actuations: tuple[tuple[str, ...], tuple[slice, ...]],
-    loads: Loads,
-    workspace: Workspace,
-    *,
+def worst_pose(
+    prepared: Prepared,
+    forces: tuple[ForceElement, ...],
+    joints: Iterable[str | int] | str | None,
     samples: int,
-    seed: int,
     refine: bool,
+    threads: int,
+    options: WorstPoseOptions,
 ) -> WorstPoses:
-    """Return the extremes of all components of some joints.
-
-    Parameters
-    ----------
-    joints, actuations : names, and `selected.actuation_names` of them
-    samples : poses, rounded up to a power of two
-    refine : go on from the best samples to the extremes
-    """
-    columns = columns_of(model, joints, actuations)
-    lengths = 2 * len(joints)
+    """Return the extremes of all components of some joints; see `Mechanism.worst_pose`."""
+    model, workspace = prepared.model, Workspace.of(prepared, options)
+    request = LoadRequest.of(
+        model,
+        joints,
+        **part(ConventionOptions, options),
+        actuated=workspace.sampled,
+        forces=forces,
+    )
+    names, asked = select_joints(model, request.joints, cuts=model.has_loops)
+    loads = static_loads(model, request, whole_number("threads", threads))
+    columns = columns_of(model, names, actuation_names(model, asked))
+    lengths = 2 * len(names)
     search = _Search(len(columns) - lengths, lengths, loads, workspace)
     number = workspace.number(samples)
-    search.sample(number, seed)
+    search.sample(number, options["seed"])
     sampled = search.values.copy()
-    if refine and workspace.size:
+    if flag("refine", refine) and workspace.size:
         search.refine(number)
     q = workspace.poses(search.points)[0]
     round_off = _round_off(model, columns, search.values)
@@ -165,7 +175,7 @@ def worst_poses(
                 joint, component, next(both), unit, q[place], next(both)
             )
     return WorstPoses(
-        model.name, joints, model.coordinate_names, number, search.existing, highest, lowest
+        model.name, names, model.coordinate_names, number, search.existing, highest, lowest
     )
 
 
@@ -264,3 +274,42 @@ class _Search:
         if not exist.all():
             found[~exist] = np.nan
         return found, int(exist.sum())
+
+
+# Loads at rest as a function of the pose alone: velocities are zero, and the kernel has none.
+
+
+def static_loads(model: Model, request: LoadRequest, threads: int) -> Loads:
+    """Return the loads of a request at rest as a function of poses (n, nq); see `Loads`."""
+    if model.has_loops or request.forces or not isinstance(request.convention.at, str):
+        return _of_solver(model, request, threads)
+    _, asked = select_joints(model, request.joints, cuts=False)
+    selection = LoadSelection(asked, request.convention)
+    still = np.zeros(model.nv)
+
+    def function(q: Array) -> tuple[Array, ...]:
+        force, moment, actuation = selected_loads(model, selection, q, still, still, {})
+        six = np.concatenate([force, moment], axis=1).reshape(-1)
+        squares = [part[k] @ part[k] for k in range(len(force)) for part in (force, moment)]
+        return (np.concatenate([six, actuation, np.array(squares)]),)
+
+    what = f"static {[tuple(one) for one in asked]} {request.convention!r}"
+    kernel = model_kernel(model, "static_loads", {"q": model.nq}, ("loads",), function, what)
+    return lambda q: np.asarray(kernel.run(q, threads=threads)[0][0])
+
+
+def _of_solver(model: Model, request: LoadRequest, threads: int) -> Loads:
+    solver = LoadSolver(model, request)
+
+    def loads(q: Array) -> Array:
+        n, still = len(q), np.zeros((len(q), model.nv))
+        with np.errstate(all="ignore"):  # singular poses: what is not finite does not count
+            found = solver(q, still, still, threads=threads, check=False)
+            six = np.where(found.unique, np.concatenate([found.force, found.moment], -1), np.nan)
+            acting = np.where(found.actuation_unique, found.actuation, np.nan)
+            squares = (six.reshape(n, -1, 3) ** 2).sum(axis=2)
+            out = np.hstack([six.reshape(n, -1), acting, squares])
+        out[~np.isfinite(out)] = np.nan
+        return out
+
+    return loads

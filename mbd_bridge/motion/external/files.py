@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 
-from mbd_bridge.base.arguments import by_name, name_list
+from mbd_bridge.base.arguments import by_name, finite_numbers, name_list
 from mbd_bridge.base.errors import FileError, StateError, one_of, some, unknown_name
+from mbd_bridge.base.options import with_options
 from mbd_bridge.base.units import find_unit, units_of
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.files.tables import open_table, read_table
@@ -29,6 +30,8 @@ from mbd_bridge.motion.external.force import (
 )
 from mbd_bridge.motion.external.forces import ExternalForces
 from mbd_bridge.motion.match_columns import TIMES, Spellings, plain
+from mbd_bridge.motion.options import ExternalReadingOptions
+from mbd_bridge.solve.wrenches import check_axes
 
 # External forces from the columns of a table.
 #
@@ -381,34 +384,31 @@ def sensor_forces(
     return tuple(found)
 
 
+@with_options
 def external_from_file(
-    path: str | PathLike[str],
-    model: Model,
-    *,
-    how: How | None = None,
-    sensors: Mapping[str, str] | None = None,
-    reads: Reads = "environment",
-    naming: ForceNaming | None = None,
+    path: str | PathLike[str], model: Model, **options: Unpack[ExternalReadingOptions]
 ) -> ExternalForces:
     """Return the external forces that a file gives to a model.
 
     Parameters
     ----------
-    path : a table, see `columns`; or a recording with sensors
-    how : axes, point of action, what is outside; see `How`
-    sensors : link -> prefix of the columns of its force/torque sensor; then only these are read
-    reads : what sensors read; see `sensors`
-    naming : what the columns of a table are
+    path : a table, or a recording with sensors
+    **options : of the file
     """
-    how = how or How()
+    axes, point, sensors = options["axes"], None, options["sensors"]
+    if options["point"] is not None:
+        x, y, z = finite_numbers("point", options["point"], (3,)).tolist()
+        point = x, y, z
+    axes = None if axes is None else check_axes(axes)
+    naming = ForceNaming.of(options["rename"], options["unit"])
     if sensors is None or (isinstance(sensors, Mapping) and not sensors):
-        table = read_table(path)
-        table = table if naming is None else naming.of_table(table, model)
+        table = naming.of_table(read_table(path), model)
+        how = How(axes, point, options["outside"], options["direction"])
         return ExternalForces(model, forces_of(table, model, how))
-    if naming is not None and (naming.rename or naming.units):
+    if naming.rename or naming.units:
         raise StateError("rename, unit: of tables of forces; a sensor's columns have a prefix")
     table = _sensor_table(path, sensors)
-    forces = sensor_forces(table, model, sensors, reads, how.axes, how.point)
+    forces = sensor_forces(table, model, sensors, options["reads"], axes, point)
     return ExternalForces(model, forces)
 
 
