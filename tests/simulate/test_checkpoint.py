@@ -110,6 +110,20 @@ def test_every_way_goes_on_to_the_same_digits(tmp_path, method, integrator):
     assert np.abs(plain.q - whole.q).max() < 1e-6
 
 
+def test_steps_of_variable_length_go_on_to_the_same_digits(tmp_path):
+    """What has been counted, too."""
+    m = n_four_bar(1)
+    options = {"step": 1e-3, "every": 5, "q": m.assemble({"crank0": 0.5}, fixed="crank0").q}
+    options |= {"integrator": mbd.integrators.HHT(tolerance=1e-6), "checkpoint_every": 50}
+    file = tmp_path / "run.npz"
+    with pytest.raises(ZeroDivisionError):
+        mbd.simulate(m, 0.3, progress=lambda _: 1 / (not file.exists()), checkpoint=file, **options)
+    resumed, whole = (mbd.simulate(m, 0.3, checkpoint=one, **options) for one in (file, None))
+    assert same(resumed, whole)
+    assert resumed.facts == whole.facts
+    assert resumed.facts["rejected"] + resumed.facts["steps"] > 20
+
+
 @pytest.mark.parametrize(("method", "integrator"), [("svd", "rk4"), ("projection", "scipy:LSODA")])
 def test_a_run_in_python_that_is_killed_goes_on_to_the_same_digits(tmp_path, method, integrator):
     file = tmp_path / "run.npz"

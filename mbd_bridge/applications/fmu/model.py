@@ -25,8 +25,8 @@ from mbd_bridge.model.units import model_notes
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.guards.step_length import EACH
 from mbd_bridge.simulation.results.recorded import undetermined_loads
-from mbd_bridge.simulation.run.variable import MOST_HALVINGS
 from mbd_bridge.simulation.steps.compiled import SystemStep
+from mbd_bridge.simulation.steps.halves import MOST_HALVINGS
 from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.source import StepGraph, inlined, step_graph
 from mbd_bridge.simulation.system import System

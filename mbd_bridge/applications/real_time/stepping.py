@@ -16,7 +16,6 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.energy import Account
 from mbd_bridge.simulation.guards.step_length import StateWatch
 from mbd_bridge.simulation.results.recorded import limits_of
-from mbd_bridge.simulation.run.variable import Halves
 from mbd_bridge.simulation.signals.effort import EffortLimits
 from mbd_bridge.simulation.signals.tables import Knots
 from mbd_bridge.simulation.start import independent_rows
@@ -28,6 +27,7 @@ from mbd_bridge.simulation.steps.compiled import (
     step_in_parts,
 )
 from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.source import inlined
 from mbd_bridge.simulation.steps.step_result import CARRIED, Now, Step, carried

@@ -13,19 +13,18 @@ since loops do no work; and P = -η̇ D η̇ of flexible links more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from mbd_bridge.base.errors import FunctionError, SolveError
+from mbd_bridge.base.errors import SolveError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.loops import opening
 from mbd_bridge.simulation.guards.step_length import too_long
-from mbd_bridge.simulation.outcome import FINISHED, Outcome
+from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import (
     INTEGRATORS,
@@ -36,7 +35,7 @@ from mbd_bridge.simulation.reference.integrators import (
 )
 from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make_method
 from mbd_bridge.simulation.right_hand_side import Rate
-from mbd_bridge.simulation.run.checkpoint import Checkpoint, KeptRun, identity_of
+from mbd_bridge.simulation.run.march import Log, Run
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import passage_of
@@ -46,9 +45,6 @@ from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.bases import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK
-
-if TYPE_CHECKING:
-    from mbd_bridge.simulation.run.lookout import Lookout
 
 
 class Recorder:
@@ -121,43 +117,15 @@ LOOKS = 12
 """Steps that are compared with two of half their length."""
 
 
-def run_in_python(
-    problem: Problem,
-    options: SolutionMethod,
-    progress: Callable[[int], None] | None = None,
-    checkpoint: Checkpoint | None = None,
-    lookout: Lookout | None = None,
-) -> Records:
-    """Return the motion by a method and an integrator."""
-    run = _Run(problem, options)
-    if checkpoint is not None:
-        run.resume(checkpoint)
-    outcome = FINISHED
-    try:
-        run.begin()
-        while run.done < problem.steps:
-            before = run.done
-            run.some()
-            if checkpoint is not None and checkpoint.is_due(run.done, problem.steps, problem.every):
-                checkpoint.write(run.kept())
-                run.begin()
-            if progress is not None:
-                progress(run.done - before)
-            if lookout is not None and lookout.sees(*run.fresh()):
-                break
-    except (SolveError, FunctionError, np.linalg.LinAlgError) as met:
-        outcome = Outcome.stopped(run.t, met)
-        run.record()
-    return run.found(outcome)
-
-
-class _Run:
+class PythonRun(Run):
     """State, records, method and integrator on their way."""
+
+    begins_anew = True
 
     def __init__(self, problem: Problem, options: SolutionMethod) -> None:
         integrator, tolerance = options.integrator, options.tolerance
-        self.problem, self._options = problem, options
-        model = problem.model
+        self._options, model = options, problem.model
+        super().__init__(problem, Log(len(problem.z)))
         self._nq, self._plain = model.nq, model.nq == model.nv
         self._nv_end = model.nq + model.nv
         self._end = self._nv_end + len(problem.z)
@@ -175,14 +143,13 @@ class _Run:
         # y: coordinates, velocities, states of force elements, and the work if something acts
         work = [] if self._power.none else [0.0]
         self.t, self.y = problem.start, np.concatenate([problem.q, problem.v, problem.z, work])
-        self.done = self.detours = self._steps = 0
-        self._times, self._states = [self.t], [self.y]
-        self._begun, self._seen = False, 0
+        self._steps, self._begun = 0, False
         self._met: Exception = SolveError(DEPENDENT_ROWS)
         self._recorder: Recorder | None = None
         if options.history:
             equations = ReferenceEquations(model, problem.forces, problem.motions)
             self._recorder = Recorder(equations, problem.start)
+        self.record()
 
     def _way(self, integrator: str, tolerance: float) -> Integrator:
         name = integrator.removeprefix("scipy:")
@@ -201,12 +168,12 @@ class _Run:
         except (SolveError, np.linalg.LinAlgError) as met:
             self._begun, self._met = False, met
 
-    def some(self) -> None:
+    def some(self, wanted: int) -> None:
         """Go to the next step or record."""
         p = self.problem
         taken = min(self._stride - self.done % self._stride, p.steps - self.done)
         end = p.start + (self.done + taken) * p.h
-        if self._fixed and p.loops is not None and self._ahead.blocked(self._now()):
+        if self._fixed and p.loops is not None and self._ahead.blocked(self.now):
             self._pass(taken, SolveError(DEPENDENT_ROWS))
             return
         if self._begun and self._looks <= self.done:
@@ -289,26 +256,25 @@ class _Run:
         return y
 
     def record(self) -> None:
-        """Record the state if it is not yet."""
-        if self._times[-1] < self.t:
-            self._times.append(self.t)
-            self._states.append(self.y)
+        """Record the state, if it is not yet."""
+        if not self.log.ends_at(self.t):
+            work = 0.0 if self._power.none else self.y[-1]
+            at = np.array([[self.t, work, *self._z(self.y)]])
+            self.log.add(at, *(part[None] for part in self._state(self.y)))
 
-    def fresh(self) -> tuple[Array, Array, Array]:
-        """Return time, q and v of the records since the last call."""
-        first, self._seen = self._seen, len(self._times)
-        whole = np.array(self._states[first:]).reshape(-1, len(self.y))
-        return np.array(self._times[first:]), *self._state(whole)
+    @property
+    def steps(self) -> int:
+        """Steps of the integrator."""
+        return self._steps + self.way.steps
 
-    def found(self, outcome: Outcome) -> Records:
-        """Return the records."""
-        whole = np.array(self._states)
-        facts = {**self.method.facts(), **self.way.facts(), "detours": self.detours}
-        steps = self._steps + self.way.steps
-        q, v = self._state(whole)
+    def facts(self) -> dict[str, Any]:
+        """Return what was counted."""
+        return {**self.method.facts(), **self.way.facts(), "detours": self.detours}
+
+    def records(self, outcome: Outcome) -> Records:
+        """Return what there is."""
         history = None if self._recorder is None else self._recorder.history()
-        z, work = self._z(whole), np.zeros(len(q)) if self._power.none else whole[:, -1]
-        return Records(np.array(self._times), q, v, z, steps, outcome, facts, history, work)
+        return self.log.records(self.steps, outcome, self.facts(), history)
 
     def _rate(self, t: float, y: Array) -> Array:
         if self._risk is not None:
@@ -363,7 +329,9 @@ class _Run:
         problem = self.problem._replace(trajectory=still)
         return passage_of(problem, most_strayed=self.method.most_strayed)
 
-    def _now(self) -> Now:
+    @property
+    def now(self) -> Now:
+        """The state."""
         return Now(self.t, *self._state(self.y), self._z(self.y))
 
     def _pass(self, taken: int, met: Exception) -> None:
@@ -372,7 +340,7 @@ class _Run:
         singular = False
         ahead: list[Now] = []
         while self.done + len(ahead) < end:
-            now = ahead[-1] if ahead else self._now()
+            now = ahead[-1] if ahead else self.now
             if self._passage.blocked(now):
                 if ahead:
                     break  # what there is comes first
@@ -414,29 +382,20 @@ class _Run:
             if problem is not None:
                 raise problem
 
-    def kept(self) -> KeptRun:
-        """Return what a checkpoint keeps."""
-        found = self.found(FINISHED)
-        state = np.concatenate([[self.t], self.y])
-        assert found.work is not None, "it is summed up"
-        times = np.column_stack([found.time, found.work, found.z])
-        return KeptRun(self.done, found.steps, self.detours, state, times, found.q, found.v)
+    def told_by(self) -> tuple[object, ...]:
+        """Return the options."""
+        return (self._options,)
 
-    def resume(self, checkpoint: Checkpoint) -> None:
-        """Go on from where a checkpoint was written, if there is one."""
-        # method and integrator start anew at each checkpoint: the digits depend on where they are
-        identity = identity_of(self.problem, self._options, checkpoint.every)
-        found = checkpoint.read(identity, self._probe())
-        if found is None:
-            return
-        self.done, self._steps, self.detours = found.done, found.steps, found.detours
-        self.t, self.y = float(found.state[0]), found.state[1:]
-        self._times = found.time[:, 0].tolist()
-        work = found.time[:, 1:2] if len(self.y) > self._end else found.time[:, :0]
-        self._states = list(np.hstack([found.q, found.v, found.time[:, 2:], work]))
+    def state(self) -> Array:
+        """Return t and y."""
+        return np.concatenate([[self.t], self.y])
 
-    def _probe(self) -> Array:
-        """Return numbers that tell whether machine code rounds as it did."""
+    def restore(self, state: Array, steps: int) -> None:
+        """Go on from a state."""
+        self.t, self.y, self._steps = float(state[0]), state[1:], steps
+
+    def probe(self) -> Array:
+        """Return accelerations at the start, and there halfway."""
         p = self.problem
         half = p.start + 0.5 * p.steps * p.h
         found = []

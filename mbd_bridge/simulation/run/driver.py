@@ -36,12 +36,13 @@ from mbd_bridge.simulation.options import MethodOptions, SimulateOptions
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulation.reference.methods import METHODS
-from mbd_bridge.simulation.reference.run import run_in_python
+from mbd_bridge.simulation.reference.run import PythonRun
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.checkpoint import Checkpoint
-from mbd_bridge.simulation.run.compiled import run_compiled
+from mbd_bridge.simulation.run.compiled import CompiledRun
 from mbd_bridge.simulation.run.events import Watch, check_watches
 from mbd_bridge.simulation.run.lookout import Lookout, raised, with_events
+from mbd_bridge.simulation.run.march import Run, march
 from mbd_bridge.simulation.run.problem import (
     Problem,
     Records,
@@ -51,7 +52,7 @@ from mbd_bridge.simulation.run.problem import (
     check_start,
     number_of_steps,
 )
-from mbd_bridge.simulation.run.variable import run_variable
+from mbd_bridge.simulation.run.variable import VariableRun
 from mbd_bridge.simulation.start import check_inertia, dof, start_state
 from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, ImplicitScheme, Scheme, scheme_name
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
@@ -240,10 +241,7 @@ def _run(
     with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
             check_inertia(problem.model, problem.q, problem.motions)
-            if method.compiled:
-                found = _compiled(problem, method.scheme, progress, checkpoint, lookout)
-            else:
-                found = run_in_python(problem, method, progress, checkpoint, lookout)
+            found = march(_begun(problem, method), progress, checkpoint, lookout)
         except (SolveError, FunctionError) as met:
             found = _not_begun(problem, str(met))
     if method.correction != "state":
@@ -261,19 +259,14 @@ def _run(
     return found.until(last, why, problem)
 
 
-def _compiled(
-    problem: Problem,
-    scheme: Scheme,
-    progress: Callable[[int], None] | None,
-    checkpoint: Checkpoint | None,
-    lookout: Lookout | None,
-) -> Records:
-    """Run a problem in compiled steps."""
+def _begun(problem: Problem, method: SolutionMethod) -> Run:
+    """Return a problem on its way, by the method and integrator named."""
+    scheme = method.scheme
+    if not method.compiled:
+        return PythonRun(problem, method)
     if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
-        if checkpoint is not None:
-            raise StateError("checkpoint= goes with steps of fixed length, without tolerance=")
-        return run_variable(problem, scheme, progress, lookout)
-    return run_compiled(problem, progress, checkpoint, lookout, scheme)
+        return VariableRun(problem, scheme)
+    return CompiledRun(problem, scheme)
 
 
 def _not_begun(problem: Problem, message: str) -> Records:

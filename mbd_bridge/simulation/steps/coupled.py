@@ -26,7 +26,6 @@ from mbd_bridge.simulation.guards.loops import allowed_opening, opening
 from mbd_bridge.simulation.guards.step_length import StateWatch
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulation.right_hand_side import Rate
-from mbd_bridge.simulation.run.variable import Halves
 from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
 from mbd_bridge.simulation.signals.tables import Knots, length_to
 from mbd_bridge.simulation.start import independent_rows
@@ -36,6 +35,7 @@ from mbd_bridge.simulation.steps.compiled import (
     SystemStep,
     one_step,
 )
+from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
