@@ -25,7 +25,7 @@ from mbd_bridge.applications.real_time.runner import RealTime as RealTime
 from mbd_bridge.applications.studies.run import study as study
 from mbd_bridge.base import errors as errors
 from mbd_bridge.base.errors import MbdError as MbdError, MbdWarning as MbdWarning
-from mbd_bridge.forces.varying import Input as Input
+from mbd_bridge.forces.varying import Input as Input, Sampled as Sampled
 from mbd_bridge.model import Builder as Builder
 from mbd_bridge.motion import Motion as Motion
 from mbd_bridge.motion.external import ExternalForces as ExternalForces
@@ -33,7 +33,6 @@ from mbd_bridge.simulation.batch.run import simulate_batch as simulate_batch
 from mbd_bridge.simulation.equations import Equations as Equations
 from mbd_bridge.simulation.right_hand_side import right_hand_side as right_hand_side
 from mbd_bridge.simulation.run.driver import simulate as simulate
-from mbd_bridge.simulation.signals.signal import Sampled as Sampled
 from mbd_bridge.simulation.steps.source import step_source as step_source
 from mbd_bridge.simulation.system import System as System
 

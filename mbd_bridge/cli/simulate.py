@@ -294,8 +294,7 @@ def _summary(motion: Simulation) -> list[str]:
     change = float(np.abs(energy - energy[0]).max())
     span = float(np.ptp(energy))
     system = motion.system
-    given = [part for part in system.torques if not part.of_element]
-    if given or system.external_links or system.prescribed:
+    if system.torques or system.external_links or system.prescribed:
         work = "given forces and prescribed motions do work"
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J ({work})")
     elif motion.system.forces:

@@ -14,6 +14,12 @@ External = Mapping[int, Array]
 """Link index -> (6,) force (N) and moment (N m) on it, at its frame's origin, in its axes."""
 
 
+def add(wrenches: dict[int, Array], more: External) -> None:
+    """Add wrenches (6,) to those under the same numbers, of links, bodies or cuts."""
+    for number, wrench in more.items():
+        wrenches[number] = wrenches[number] + wrench if number in wrenches else wrench
+
+
 def from_world_axes(
     model: Model, q: Array, external: External, *, about_origin: bool = False
 ) -> External:

@@ -168,6 +168,17 @@ class ForceElement(ABC):
         """
         return frozenset()
 
+    @property
+    def held(self) -> Mapping[str, tuple[Any, int]]:
+        """Numbers that stay during a step, by field: where from (an `Input` or a `Sampled`), and
+        how many.
+        """
+        return {}
+
+    def holding(self, numbers: Sequence[Any]) -> Self:
+        """Return the element with such numbers (n,), floats or symbols, in the order of `held`."""
+        return self
+
     def changed(self, **numbers: Any) -> Self:
         """Return the element with other numbers, unbound."""
         return replace(self, **numbers)

@@ -9,7 +9,7 @@ nothing: D = -power.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, final, get_args
 
@@ -21,7 +21,7 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
 from mbd_bridge.forces.joints import TreeCoordinate, joint_coordinate
 from mbd_bridge.forces.points import placed
-from mbd_bridge.forces.varying import TracedFunction
+from mbd_bridge.forces.varying import Sampled, TracedFunction
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 
@@ -88,22 +88,37 @@ class GeneralForce(ForceElement):
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the forces, and the report."""
-        return self.effect_of(np.asarray(self.function(t, q, v)), model, q, v)
-
-    def effect_of(self, numbers: Array, model: Model, q: Array, v: Array) -> Effect:
-        """Return the effect of the numbers that the function returned at a state."""
+        numbers = np.asarray(self.function(t, q, v))
         report = dict(zip(self.units(model), numbers, strict=True))
         if self.joints:
             places = [place.v for place in self._coordinates(model, self.joints)]
             power: Any = sum(x * v[k] for k, x in zip(places, numbers, strict=True))
             return Effect(dict(zip(places, numbers, strict=True)), {}, 0.0, -power, report)
         at = placed(model, state_vectors(model, q, v, "world"), self.link, np.zeros(3))
-        force, moment = numbers[:3], numbers[3:]
+        force, moment, wrench = numbers[:3], numbers[3:], numbers
         if self.axes == "link":
             force, moment = at.rotation @ force, at.rotation @ moment
+        else:
+            wrench = at.wrench(force, moment)
         power = force @ at.velocity + moment @ at.omega
-        wrenches = {model.link_number(self.link): at.wrench(force, moment)}
-        return Effect({}, wrenches, 0.0, -power, report)
+        return Effect({}, {model.link_number(self.link): wrench}, 0.0, -power, report)
+
+    @property
+    def held(self) -> dict[str, tuple[Sampled, int]]:
+        """What a function returns that is called at each step."""
+        called = Sampled(self.function, element=self.name)
+        return {"function": (called, len(self.joints) or 6)} if self.sampled else {}
+
+    def holding(self, numbers: Sequence[Any]) -> Self:
+        """Return the element with what its function has returned."""
+        return replace(self, function=lambda *_: numbers[0]) if self.sampled else self
+
+    @property
+    def identity(self) -> str | None:
+        """A text that tells it from others: what a function returns that is called is an input."""
+        told: Any = "called"
+        own = replace(self, function=told) if self.sampled else self
+        return super(GeneralForce, own).identity
 
     def units(self, model: Model) -> Units:
         """Return the units of the report: the numbers of the function."""
@@ -130,8 +145,3 @@ class GeneralForce(ForceElement):
     def velocity_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the velocities of its joints."""
         return tuple(place.v for place in self._coordinates(model, self.joints))
-
-
-def is_sampled(element: ForceElement) -> bool:
-    """Return whether an element is any Python, called at each step, and not traced."""
-    return isinstance(element, GeneralForce) and element.sampled

@@ -21,7 +21,6 @@ from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import MbdError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.varying import Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.expression import Tape
@@ -135,8 +134,6 @@ class ElementParameters:
     def _try_effect(self, tape: Tape, element: ForceElement) -> None:
         """Trace what an element does: some decide by their numbers there."""
         model = self.model
-        if is_sampled(element):
-            return
         sizes = {"t": 1, "q": model.nq, "v": model.nv, "z": len(element.states(model))}
         t, q, v, z = (
             np.array([tape.put("input", name, k) for k in range(size)], dtype=object)

@@ -24,9 +24,10 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.equations.external import add
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, ForceElement, Units, model_in
-from mbd_bridge.forces.points import SMALLEST, Placed, placed
+from mbd_bridge.forces.points import SMALLEST, Placed, on_links, placed
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Wheel, contact
 from mbd_bridge.forces.tyres.tyre import FADE, SlipForce, spring_damper, tyre_effect
@@ -162,7 +163,7 @@ class Track(ForceElement):
             elastic = self.pad_stiffness * pressed
             spring = spring_damper(touch, elastic, 0.5 * elastic * pressed, self.pad_damping)
             pad = tyre_effect(touch, spring, SlipForce(), (0.0, 0.0))
-            _add(wrenches, pad.wrenches)
+            add(wrenches, pad.wrenches)
             energy, lost = energy + pad.energy, lost + pad.dissipation
             report[f"normal_force_{number}"] = pad.report["normal_force"]
         band = self._places(model, q, v)
@@ -188,7 +189,7 @@ class Track(ForceElement):
                 pull = tension * way
                 for end, force in ((one, pull), (other, -pull)):
                     moment = cross(end.position, force)
-                    _add(wrenches, {end.link: np.concatenate([force, moment])})
+                    add(wrenches, on_links((end, np.concatenate([force, moment]))))
         report |= {"tension": tension, "length": length}
         return Effect({}, wrenches, energy, lost, report, about="root")
 
@@ -206,9 +207,3 @@ class Track(ForceElement):
         """Return the links of its wheels, and of the ends of its band if it has one."""
         points = self._band() if self.stiffness else self.wheels
         return tuple(dict.fromkeys(model.link_number(link) for link, _ in points))
-
-
-def _add(wrenches: dict[int, Any], more: Any) -> None:
-    """Add wrenches (6,) to those on the same links."""
-    for link, wrench in more.items():
-        wrenches[link] = wrenches[link] + wrench if link in wrenches else wrench

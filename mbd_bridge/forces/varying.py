@@ -10,8 +10,8 @@ work, and D = -power - U̇ is not stated (0 where it has no damping of its own).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from typing import Any, Self, final
 
@@ -48,6 +48,32 @@ class Input:
     name: str
     value: ArrayLike = 0.0
     number = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A Python function of (t, q, v), called at the start of each step and held during it.
+
+    A step that calls Python costs some microseconds, and holding is an error of the first order in
+    the step: what can be written with `mbd_bridge.functions` is better traced.
+
+    Attributes
+    ----------
+    element : name of the force element that it is the function of, if it is one's
+
+    Examples
+    --------
+    >>> mbd.simulate(arm, 1.0, torque=mbd.Sampled(controller))          # doctest: +SKIP
+    """
+
+    function: Callable[[Any, Array, Array], Any]
+    element: str = field(default="", kw_only=True)
+    number = 1
+
+    @property
+    def label(self) -> str:
+        """What it is, for messages."""
+        return f"GeneralForce {self.element!r}" if self.element else "Sampled"
 
 
 # A user's function in a force element: told from others by what it computes, not by its name.
@@ -130,9 +156,13 @@ class Varying(ForceElement):
     inputs: tuple[Any, ...] | None = None
 
     @property
-    def named_inputs(self) -> dict[str, Input]:
+    def held(self) -> dict[str, tuple[Input, int]]:
         """The inputs, by field."""
-        return {word: one for word, one in self.how.items() if isinstance(one, Input)}
+        return {word: (one, 1) for word, one in self.how.items() if isinstance(one, Input)}
+
+    def holding(self, numbers: Sequence[Any]) -> Self:
+        """Return the element with the numbers that its inputs have."""
+        return replace(self, inputs=tuple(own[0] for own in numbers))
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its functions traced."""
@@ -142,7 +172,7 @@ class Varying(ForceElement):
         bound.at(model, 0.0, model.neutral(), np.zeros(model.nv))
         if any(is_traced(getattr(element, one.name)) for one in fields(element)):
             return bound  # with symbols for parameters
-        sizes = {"t": 1, "q": model.nq, "v": model.nv, "inputs": len(self.named_inputs)}
+        sizes = {"t": 1, "q": model.nq, "v": model.nv, "inputs": len(self.held)}
         tape = Tape()
         t, q, v, inputs = (
             np.array([tape.put("input", name, k) for k in range(size)], dtype=object)
@@ -198,7 +228,7 @@ class Varying(ForceElement):
 
     @property
     def _inputs(self) -> tuple[Any, ...]:
-        own = tuple(float(np.asarray(one.value)) for one in self.named_inputs.values())
+        own = tuple(float(np.asarray(one.value)) for one, _ in self.held.values())
         return own if self.inputs is None else self.inputs
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:

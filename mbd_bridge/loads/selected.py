@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.cuts import cut_wrenches
-from mbd_bridge.equations.external import External, shift_to_link
+from mbd_bridge.equations.external import External, add, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
@@ -274,7 +274,7 @@ def _with_cuts(
     pushes = dict(external)
     for link, wrench in _at_root(model, wrenches):
         own = shift_to_link(model, link, at_body_origin(bodies[model.links[link].body], wrench))
-        pushes[link] = pushes[link] + own if link in pushes else own
+        add(pushes, {link: own})
     return pushes
 
 

@@ -5,24 +5,26 @@ Kernels of a system take them, with the parameters of its model and force elemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd_bridge.base.errors import KernelError, StateError
-from mbd_bridge.equations.external import from_world_axes
+from mbd_bridge.equations.external import add, from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces, root_forces
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.acts import Acts, along
+from mbd_bridge.forces.base import Effect
 from mbd_bridge.forces.formula import Jet
+from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, cross, zeros
-from mbd_bridge.simulation.signals.parts import WrenchPart, with_inputs
+from mbd_bridge.simulation.signals.parts import WrenchPart
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
-from mbd_bridge.simulation.signals.signal import ElementForces, TracedSignal
+from mbd_bridge.simulation.signals.signal import TracedSignal
 from mbd_bridge.simulation.steps.runge_kutta import Stage
 from mbd_bridge.solve.model_kernel import model_kernel
 
@@ -30,13 +32,16 @@ if TYPE_CHECKING:
     from mbd_bridge.simulation.system import System
 
 
-Forces = tuple[ForceElement, ...]
-"""Bound force elements."""
+Machine = tuple[Model, Acts]
+"""A model and its force elements, maybe with symbols for their parameters."""
+
+Function = Callable[..., tuple[Array, ...]]
+"""Of what acts, then q (nq,), v (nv,), t and z (nz,)."""
 
 
 def system_kernel(
     system: System,
-    function_of: Callable[[Model, Forces], Traceable],
+    function: Traceable,
     inputs: dict[str, int],
     outputs: tuple[str, ...],
     name: str,
@@ -46,77 +51,52 @@ def system_kernel(
 
     Parameters
     ----------
-    function_of : returns the function, for a model and force elements, maybe with symbols in them
     identity : all that the function depends on beside model and parameters; None: its graph tells
     """
     parameters = system.parameters
     if parameters is not None:
         inputs = {**inputs, "p": parameters.size}
         identity = None if identity is None else f"{identity} {parameters.identity}"
-    function = system_function(system, function_of)
     return model_kernel(system.model, name, inputs, outputs, function, identity)
 
 
-def system_function(system: System, function_of: Callable[[Model, Forces], Traceable]) -> Traceable:
-    """Return the function of a system, whose last argument are the parameters if it has some."""
-    if system.parameters is None:
-        return function_of(system.model, system.forces)
-
-    def function(*arguments: Array) -> tuple[Array, ...]:
-        *own, p = arguments
-        return function_of(system.model_with(p), system.forces_with(p))(*own)
-
-    return function
-
-
 class Acting:
-    """What the parts of a system make at one time.
+    """What acts on a system at one time.
 
     Parameters
     ----------
-    model : the mechanism, maybe with symbols for its parameters
+    machine : see `System.machine`
     held : numbers that stay during a step (see `SystemLayout`)
     numbers : those of a table, by the number of the part: (size,), of a motion its `Jet`
-    elements : force elements, maybe with symbols for their parameters; None for the system's
     """
 
     def __init__(
-        self,
-        system: System,
-        model: Model,
-        held: Array,
-        numbers: Callable[[int], Any],
-        elements: Forces | None = None,
+        self, system: System, machine: Machine, held: Array, numbers: Callable[[int], Any]
     ) -> None:
-        self.system, self.model = system, model
-        forces = system.forces if elements is None else elements
-        self.elements = with_inputs(system, forces, held)
+        self.system, (self.model, acts) = system, machine
+        self.acts = system.holding(acts, held)
         self._held, self._numbers = held, numbers
 
     @staticmethod
-    def at(
-        system: System,
-        model: Model,
-        held: Array,
-        instant: Array,
-        elements: Forces | None = None,
-    ) -> Acting:
+    def at(system: System, machine: Machine, held: Array, instant: Array) -> Acting:
         """Return what acts at one time, from the numbers of that time."""
 
         def numbers(part: int) -> Any:
             mine = instant[system.layout.instant[part]]
             return Jet(*mine) if system.moves(part) else mine
 
-        return Acting(system, model, held, numbers, elements)
+        return Acting(system, machine, held, numbers)
 
     def stage(self) -> Stage:
         """Return the generalised forces and the prescribed motions as functions."""
         system = self.system
-        first = len(system.torques) + len(system.wrenches)
+        first = len(system.parts) - len(system.prescribed)
         follows = [partial(self.value, first + k) for k in range(len(system.prescribed))]
         rates = self.rates if system.nz else None
         joints = () if system.outputs is None else system.outputs.tree_joints
-        return Stage(self.forces if first else None, motions(system, follows), rates, joints)
+        return Stage(
+            self.forces if system.pushed else None, motions(system, follows), rates, joints
+        )
 
     def value(self, part: int, *state: Any) -> Any:
         """Return the numbers of a part at (t, q, v, z), a motion's at the `Jet` of time."""
@@ -124,8 +104,6 @@ class Acting:
         signal = system.parts[part].signal
         if isinstance(signal, TracedSignal):
             return signal.function(*state[:3])
-        if isinstance(signal, ElementForces):
-            return signal.of(self.elements, self.model, *state)
         if part not in system.layout.held:
             return self._numbers(part)
         mine = self._held[system.layout.held[part]]
@@ -133,66 +111,69 @@ class Acting:
 
     def rates(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the rates (nz,) of the states of force elements."""
-        return self.system.states.rates(self.elements, self.model, t, q, v, z)
+        return self.acts.rates(self.model, t, q, v, z)
 
     def forces(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
-        """Return all generalised forces (nv,), without those of some parts."""
-        tau = zeros(self.model.nv, q, v)
-        if any(k not in but for k in range(len(self.system.torques))):
-            tau = self.torque(t, q, v, z, but)
+        """Return all generalised forces (nv,), without those of some force elements."""
+        effects = self.acts.effects(self.model, t, q, v, z, but)
+        tau = self._torque(effects, t, q, v, z)
         at_root: dict[int, Array] = {}
         on_links: dict[int, Array] = {}
-        for k, part in enumerate(self.system.wrenches, len(self.system.torques)):
-            if k in but:
-                continue
-            wrench, there, place = None, at_root, self.model.links[part.link].body
-            if isinstance(part.signal, ElementForces):
-                wrench = part.signal.at_root(self.elements, self.model, t, q, v, z)
-            if wrench is None:
-                wrench, there, place = self._wrench(k, part, t, q, v, z), on_links, part.link
-            there[place] = there[place] + wrench if place in there else wrench
-        if at_root:
-            tau = tau + root_forces(self.model, q, v, at_root)
-        if on_links:
-            tau = tau + external_forces(self.model, q, on_links)
+        for effect in effects:
+            add(on_links if effect.about == "link" else at_root, effect.wrenches)
+        given: dict[int, Array] = {}
+        for k, part in self._pushes():
+            add(given, {part.link: self._wrench(k, part, t, q, v, z)})
+        add(given, on_links)
+        on_bodies: dict[int, Array] = {}
+        for link in sorted(at_root):
+            add(on_bodies, {self.model.links[link].body: at_root[link]})
+        if on_bodies:
+            tau = tau + root_forces(self.model, q, v, on_bodies)
+        if given:
+            tau = tau + external_forces(self.model, q, given)
         return np.asarray(tau)
 
-    def torque(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
-        """Return the generalised forces (nv,) along velocities, without those of some parts.
+    def torque(self, t: Any, q: Array, v: Array, z: Array) -> Array:
+        """Return the generalised forces (nv,) along velocities.
 
         Those that are given are held at the effort limits, if these are used.
         """
-        torques = enumerate(self.system.torques)
-        parts = [k for k, part in torques if k not in but and not part.field]
-        if self.system.effort is None:
-            return self._along(parts, t, q, v, z)
-        given = self.system.effort.held(self.given(t, q, v, z, but))
-        rest = [k for k in parts if self.system.torques[k].of_element]
-        return given + self._along(rest, t, q, v, z) if rest else given
+        return self._torque(self.acts.effects(self.model, t, q, v, z), t, q, v, z)
 
-    def given(self, t: Any, q: Array, v: Array, z: Array, but: Container[int] = ()) -> Array:
+    def _torque(self, effects: Sequence[Effect], t: Any, q: Array, v: Array, z: Array) -> Array:
+        given = self.given(t, q, v, z)
+        given = given if self.system.effort is None else self.system.effort.held(given)
+        return given + along(self.model, effects, q, v)
+
+    def given(self, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the forces (nv,) along velocities that no element exerts, as they are given."""
-        own = [k for k, part in enumerate(self.system.torques) if not part.of_element]
-        return self._along([k for k in own if k not in but], t, q, v, z)
-
-    def _along(self, numbers: Sequence[int], t: Any, q: Array, v: Array, z: Array) -> Array:
-        torques = [(k, self.system.torques[k]) for k in numbers]
-        parts = [np.asarray(self.value(k, t, q, v, z)).reshape(-1) for k, _ in torques]
+        torques = self.system.torques
+        parts = [np.asarray(self.value(k, t, q, v, z)).reshape(-1) for k in range(len(torques))]
         if len(parts) == 1 and len(parts[0]) == self.model.nv:
             return parts[0]
         out = zeros(self.model.nv, *parts)
-        for (_, part), mine in zip(torques, parts, strict=True):
+        for part, mine in zip(torques, parts, strict=True):
             out[list(part.places)] = out[list(part.places)] + mine
         return out
 
     def wrenches(self, t: Any, q: Array, v: Array, z: Array) -> Array:
-        """Return the wrenches (6 L,) in the axes of their links, about their origins."""
-        parts = enumerate(self.system.wrenches, len(self.system.torques))
-        found = [self._wrench(k, part, t, q, v, z) for k, part in parts]
-        out = zeros(6 * len(found), *found)
-        for k, wrench in enumerate(found):
-            out[6 * k : 6 * k + 6] = wrench
-        return out
+        """Return the wrenches (6 L,) of `System.links`, in their axes, about their origins."""
+        found = [self._wrench(k, part, t, q, v, z) for k, part in self._pushes()]
+        sums: dict[tuple[int, bool], Array] = {}
+        effects = self.acts.effects(self.model, t, q, v, z)
+        for element, effect in zip(self.acts.elements, effects, strict=True):
+            within = bool(element.cut_numbers(self.model))
+            for link, wrench in in_link_axes(self.model, q, v, effect).items():
+                own = sums.get((link, within))
+                sums[link, within] = wrench if own is None else own + wrench
+        found += [sums[place] for place in self.system.element_links]
+        return np.concatenate([np.zeros(0), *found])
+
+    def _pushes(self) -> Iterator[tuple[int, WrenchPart]]:
+        """Yield the numbers of the given wrenches, and these."""
+        system = self.system
+        yield from enumerate(system.wrenches, len(system.torques) + len(system.element_parts))
 
     def _wrench(self, k: int, part: WrenchPart, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return the wrench (6,) of the part k in the axes of its link, about its origin."""
@@ -213,10 +194,9 @@ class Acting:
     def on_links(self, wrenches: Array) -> dict[int, Array]:
         """Return wrenches (6 L,) by link, summed up."""
         found: dict[int, Array] = {}
-        for k, part in enumerate(self.system.wrenches):
-            mine = wrenches[6 * k : 6 * k + 6]
-            there = found.get(part.link)
-            found[part.link] = mine if there is None else there + mine
+        numbers = [part.link for part in self.system.wrenches]
+        for k, link in enumerate([*numbers, *(link for link, _ in self.system.element_links)]):
+            add(found, {link: wrenches[6 * k : 6 * k + 6]})
         return found
 
 
@@ -246,17 +226,12 @@ def motions(system: System, functions: Sequence[Callable[[Any], Any]]) -> Prescr
 
 
 def kernel_of(
-    system: System,
-    function_of: Callable[[Callable[[Array, Array], Acting]], Traceable],
-    outputs: tuple[str, ...],
-    name: str,
-    what: str = "",
+    system: System, function: Function, outputs: tuple[str, ...], name: str, what: str = ""
 ) -> Kernel:
-    """Return the kernel of a function of (q, v, (t, z), held, instant), and of parameters.
+    """Return the kernel of a function of what acts, over (q, v, (t, z), held, instant), and p.
 
     Parameters
     ----------
-    function_of : of what gives `Acting` from held and instant
     what : all that the function depends on beside the system
     """
     model, (held, _, instant) = system.model, system.layout.sizes
@@ -264,50 +239,42 @@ def kernel_of(
     inputs["instant"] = instant
     identity = None if system.identity is None else f"{name} {what} {system.identity}"
 
-    def of(own: Model, elements: Forces) -> Traceable:
-        return function_of(lambda held, now: Acting.at(system, own, held, now, elements))
+    def traced(
+        q: Array, v: Array, t: Array, held: Array, now: Array, *p: Array
+    ) -> tuple[Array, ...]:
+        acts = Acting.at(system, system.machine(*p), held, now)
+        return function(acts, q, v, t[0], t[1:])
 
-    return system_kernel(system, of, inputs, outputs, name, identity)
+    return system_kernel(system, traced, inputs, outputs, name, identity)
 
 
 def given_kernel(system: System) -> Kernel:
     """Return the kernel of the forces (nv,) that are given along velocities, not held at limits."""
 
-    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
-        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
-            return (acting(held, now).given(t[0], q, v, t[1:]),)
+    def function(acts: Acting, q: Array, v: Array, t: Any, z: Array) -> tuple[Array, ...]:
+        return (acts.given(t, q, v, z),)
 
-        return function
-
-    return _compiled(system, of, ("given",), "given")
+    return _compiled(system, function, ("given",), "given")
 
 
 def acting_kernel(system: System) -> Kernel:
     """Return the kernel of torques (nv,), wrenches (6 L,) and the forces of these (nv,)."""
     none = np.zeros(system.model.nv)
 
-    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
-        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
-            acts = acting(held, now)
-            wrenches = acts.wrenches(t[0], q, v, t[1:])
-            tau = acts.torque(t[0], q, v, t[1:]) if system.torques else none
-            return tau, wrenches, acts.pushed(q, wrenches) if system.wrenches else none
+    def function(acts: Acting, q: Array, v: Array, t: Any, z: Array) -> tuple[Array, ...]:
+        wrenches = acts.wrenches(t, q, v, z)
+        tau = acts.torque(t, q, v, z) if system.torques or system.forces else none
+        pushed = external_forces(acts.model, q, acts.on_links(wrenches)) if system.links else none
+        return tau, wrenches, pushed
 
-        return function
-
-    return _compiled(system, of, ("tau", "wrenches", "pushed"), "acting")
+    return _compiled(system, function, ("tau", "wrenches", "pushed"), "acting")
 
 
-def _compiled(
-    system: System,
-    function_of: Callable[[Callable[[Array, Array], Acting]], Traceable],
-    outputs: tuple[str, ...],
-    name: str,
-) -> Kernel:
+def _compiled(system: System, function: Function, outputs: tuple[str, ...], name: str) -> Kernel:
     """Return a kernel of what is given; a function that cannot be traced is told to its author."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
-            return kernel_of(system, function_of, outputs, name)
+            return kernel_of(system, function, outputs, name)
     except KernelError as problem:
         raise StateError(
             f"torque, external: {problem}. A force or a wrench is a constant, a table, or a "

@@ -25,7 +25,7 @@ from mbd_bridge.base.errors import StateError, real_number
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
@@ -206,12 +206,11 @@ class Equations:
             )
         else:
             u = self.held
-        model, own = self._trajectory.model, self._trajectory.forces
+        machine = self._trajectory.machine
         if p is not None:
-            p = entries("p", p, sizes["p"])
-            model, own = system.model_with(p), system.forces_with(p)
+            machine = system.machine(entries("p", p, sizes["p"]))
         held = system.layout.sizes[0]
-        acts = Acting.at(system, model, u[:held], u[held:], own)
+        acts = Acting.at(system, machine, u[:held], u[held:])
         q, v, z = self._parts(x)
         return q, v, z, acts
 

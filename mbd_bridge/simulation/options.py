@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from mbd_bridge.forces.acts import StartStates
     from mbd_bridge.forces.base import ForceElement
-    from mbd_bridge.forces.states import StartStates
     from mbd_bridge.model.parameters import ParameterValues
     from mbd_bridge.simulation.run.events import Watch
     from mbd_bridge.simulation.run.problem import Correction, IntegratorName, MethodName

@@ -34,7 +34,6 @@ from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.options import OutputOptions
 from mbd_bridge.simulation.signals.signal import StateFunction
 from mbd_bridge.simulation.steps.step_result import carried
-from mbd_bridge.solve.applied import within_cuts
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.factor import minimum_norm_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK
@@ -153,8 +152,7 @@ class Outputs:
             wrenches = acting.wrenches(t[0], q, v, z)
             external = acting.on_links(wrenches)
             own = lam[:cut] if model.has_loops else None
-            places = acting.system.states.places
-            within = within_cuts(model, acting.elements, t[0], q, v, z, places)
+            within = acting.acts.within_cuts(model, t[0], q, v, z)
 
             def loads(sections: Sequence[JointSection] | None) -> tuple[Array, ...]:
                 known = q, v, found.a, external, own, within

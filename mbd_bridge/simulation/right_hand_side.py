@@ -9,7 +9,6 @@ is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a frac
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,7 +18,6 @@ from mbd_bridge.base.errors import SolveError, StateError, real_number
 from mbd_bridge.base.options import with_options
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.motion.warnings import warn_left_out
@@ -72,36 +70,28 @@ class Settle:
 
 
 def _rate_kernel(system: System, rows: tuple[int, ...], alpha: float) -> Kernel:
-    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
-        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
-            acts = acting(held, now)
-            model, stage = acts.model, acts.stage()
-            dq, found, _, dz = slopes(model, rows, *stage)(q, v, t[0], t[1:])
-            a, risk = found.a, zeros(1, q, v)
-            risk[0] = found.risk
-            if alpha and found.inner is not None:
-                a = a + _pull(model, rows, q, v, stage.motions, t[0], found, alpha)
-            return np.concatenate([dq, a, dz]), risk
+    def function(acts: Acting, q: Array, v: Array, t: Any, z: Array) -> tuple[Array, ...]:
+        model, stage = acts.model, acts.stage()
+        dq, found, _, dz = slopes(model, rows, *stage)(q, v, t, z)
+        a, risk = found.a, zeros(1, q, v)
+        risk[0] = found.risk
+        if alpha and found.inner is not None:
+            a = a + _pull(model, rows, q, v, stage.motions, t, found, alpha)
+        return np.concatenate([dq, a, dz]), risk
 
-        return function
-
-    return kernel_of(system, of, ("rate", "risk"), "rate", f"{rows} {alpha}")
+    return kernel_of(system, function, ("rate", "risk"), "rate", f"{rows} {alpha}")
 
 
 def _settle_kernel(system: System, rows: tuple[int, ...]) -> Kernel:
-    def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
-        def function(q: Array, v: Array, t: Array, held: Array, now: Array) -> tuple[Array, ...]:
-            acts = acting(held, now)
-            model, motions = acts.model, acts.stage().motions
-            found = slopes(model, rows, None, motions)(q, v, t[0], t[1:])[1]
-            q_on, v_on, left, _ = projected(corrections(model, rows, motions), q, v, t[0], found)
-            facts = zeros(2, q, v)
-            facts[0], facts[1] = left, found.risk
-            return q_on, v_on, facts
+    def function(acts: Acting, q: Array, v: Array, t: Any, z: Array) -> tuple[Array, ...]:
+        model, motions = acts.model, acts.stage().motions
+        found = slopes(model, rows, None, motions)(q, v, t, z)[1]
+        q_on, v_on, left, _ = projected(corrections(model, rows, motions), q, v, t, found)
+        facts = zeros(2, q, v)
+        facts[0], facts[1] = left, found.risk
+        return q_on, v_on, facts
 
-        return function
-
-    return kernel_of(system, of, ("q", "v", "facts"), "settle", f"{rows}")
+    return kernel_of(system, function, ("q", "v", "facts"), "settle", f"{rows}")
 
 
 def _pull(

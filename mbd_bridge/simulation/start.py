@@ -17,7 +17,7 @@ from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import SolveError, StateError, count
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array

@@ -14,25 +14,23 @@ instant   (I,)  of tables at one time: forces once, motions f, f', f''
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Unpack
-
-import numpy as np
 
 from mbd_bridge.base.arguments import by_name, flag
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import given, part as group_part, with_options
+from mbd_bridge.forces.acts import Acts, ElementStates
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
-from mbd_bridge.forces.general_force import is_sampled
 from mbd_bridge.forces.parameters import ElementParameters, parameters_of
-from mbd_bridge.forces.states import ElementStates
-from mbd_bridge.forces.varying import Input
+from mbd_bridge.forces.stated import does_as_stated
+from mbd_bridge.forces.varying import Input, Sampled
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.acts import acting_kernel
+from mbd_bridge.simulation.acts import Machine, acting_kernel
 from mbd_bridge.simulation.options import (
     GivenActsOptions,
     GivenOptions,
@@ -42,11 +40,11 @@ from mbd_bridge.simulation.options import (
 from mbd_bridge.simulation.outputs import Outputs
 from mbd_bridge.simulation.signals.effort import EffortLimits
 from mbd_bridge.simulation.signals.parts import (
+    ElementPart,
     TorquePart,
     WrenchPart,
     check_numbers,
     element_parts,
-    input_parts,
     resolved,
     torque_parts,
     wrench_parts,
@@ -56,14 +54,7 @@ from mbd_bridge.simulation.signals.prescribed import (
     fully_prescribed,
     motion_parts,
 )
-from mbd_bridge.simulation.signals.signal import (
-    HELD,
-    ElementForces,
-    Member,
-    Sampled,
-    Signal,
-    TracedSignal,
-)
+from mbd_bridge.simulation.signals.signal import HELD, Signal, TracedSignal
 from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, check_covers
 from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.step_result import fed_back
@@ -142,25 +133,19 @@ class SystemLayout:
 
 def identity_of(system: System) -> str | None:
     """Return the text; None where only the graph tells the machine code from another."""
-    said: list[str] = []
-    for one in system.members if system.nz else ():
-        if is_sampled(one.element):
-            continue
-        if one.identity is None:
-            return None
-        said.append(one.identity)
+    elements = system.element_identities
+    if None in elements:
+        return None
+    said = [f"{one} {at}" for one, at in zip(elements, system.states.places, strict=True)]
     for name, signal in system.signals:
-        if isinstance(signal, ElementForces):
-            if signal.text is None:
-                return None
-            name += f" {signal.text}"
-        elif isinstance(signal, TracedSignal):
+        if isinstance(signal, TracedSignal):
             if signal.text is None:
                 return None
             name += f" = {signal.text!r}"
         said.append(f"{type(signal).__name__} {name}")
     pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
-    places = [part.places for part in system.torques], pushed
+    holds = [(part.field, part.element) for part in system.element_parts]
+    places = [part.places for part in system.torques], holds, pushed
     parameters = "" if system.parameters is None else system.parameters.identity
     held = "" if system.effort is None else f" {system.effort}"
     return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}{held}"
@@ -172,7 +157,9 @@ class System:
     Attributes
     ----------
     model : the mechanism
-    torques, wrenches, prescribed : what acts along velocities, on links; what follows a function
+    torques, element_parts, wrenches : what is given along velocities, inside force elements, on
+        links
+    prescribed : what follows a function
     parameters : numbers of the mechanism that are inputs of the machine code, or none
     outputs : what a step tells of the state that it begins with, or none
     forces : force elements, bound to the model; `states` has the names of their states z
@@ -188,6 +175,7 @@ class System:
 
     model: Model
     torques: tuple[TorquePart, ...]
+    element_parts: tuple[ElementPart, ...]
     wrenches: tuple[WrenchPart, ...]
     prescribed: tuple[MotionPart, ...]
     parameters: Parameters | None
@@ -219,35 +207,20 @@ class System:
         kept = getattr(mechanism, "prepared", None)
         self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
         self.effort = EffortLimits.asked(model, effort_limits)
-        self._put(
-            model,
-            (*torque_parts(model, options["torque"]), *input_parts(self.forces)),
-            wrench_parts(model, options["external"], options["external_in"]),
-            motion_parts(model, options["prescribed"], options["start"]),
-            parameters_of(model, named, self.elements),
-        )
-        self.torques, self.wrenches = resolved(self, options["inputs"])
+        self.model, self.parameters = model, parameters_of(model, named, self.elements)
+        self.torques = torque_parts(model, options["torque"])
+        self.element_parts = element_parts(self.forces)
+        self.wrenches = wrench_parts(model, options["external"], options["external_in"])
+        self.prescribed = motion_parts(model, options["prescribed"], options["start"])
+        self.torques, self.element_parts, self.wrenches = resolved(self, options["inputs"])
         if self.elements is not None:
             self.forces = self.elements.bound(self.forces, self.elements.values[0])
-        torques, wrenches = element_parts(model, self.members)
-        self.torques, self.wrenches = (*self.torques, *torques), (*self.wrenches, *wrenches)
         check_numbers(self)
         self.outputs = Outputs.of(model, group_part(OutputOptions, options))
         if options["end"] is not None:
             self.check_covers(options["start"], options["end"])
         if self.parameters is not None:
             self.parameters = self.parameters.repeated(self.number)
-
-    def _put(
-        self,
-        model: Model,
-        torques: tuple[TorquePart, ...],
-        wrenches: tuple[WrenchPart, ...],
-        prescribed: tuple[MotionPart, ...],
-        parameters: Parameters | None,
-    ) -> None:
-        self.model, self.parameters = model, parameters
-        self.torques, self.wrenches, self.prescribed = torques, wrenches, prescribed
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process: machine code is found or made there."""
@@ -268,16 +241,17 @@ class System:
         parameters: Parameters | None = None,
     ) -> System:
         """Return the system with other parts."""
+        parts: dict[str, Any] = {"torques": torques, "wrenches": wrenches}
+        parts |= {"prescribed": prescribed, "parameters": parameters}
+        return self._with({name: part for name, part in parts.items() if part is not None})
+
+    def without_elements(self) -> System:
+        """Return the system without its force elements."""
+        return self._with({"forces": (), "elements": None, "element_parts": ()})
+
+    def _with(self, attributes: dict[str, Any]) -> System:
         other = System.__new__(System)
-        other.prepared, other.outputs, other.forces = self.prepared, self.outputs, self.forces
-        other.effort, other.elements = self.effort, self.elements
-        other._put(
-            self.model,
-            self.torques if torques is None else torques,
-            self.wrenches if wrenches is None else wrenches,
-            self.prescribed if prescribed is None else prescribed,
-            self.parameters if parameters is None else parameters,
-        )
+        vars(other).update(self.__getstate__() | attributes)
         return other
 
     def check_covers(self, start: float, end: float) -> None:
@@ -287,24 +261,58 @@ class System:
                 check_covers(name, *signal.span, start, end)
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
-        """The force elements with their numbers, states, and what tells them from others."""
+    def element_identities(self) -> tuple[str | None, ...]:
+        """What tells each force element from others; see `ForceElement.identity`."""
         told = self.forces if self.elements is None else self.elements.symbolic
-        each = zip(self.forces, self.states.places, told, strict=True)
-        return tuple(
-            Member.of(self.model, one, k, at, own.identity) for k, (one, at, own) in enumerate(each)
-        )
-
-    def forces_with(self, p: Array | None) -> tuple[ForceElement, ...]:
-        """Return the force elements with their parameters from p, floats or symbols."""
-        if self.elements is None or self.parameters is None or p is None:
-            return self.forces
-        return self.elements.bound(self.forces, self.parameters.numbers_beside(p))
+        return tuple(element.identity for element in told)
 
     @cached_property
+    def passive(self) -> frozenset[int]:
+        """The force elements that store and lose energy only, as they state.
+
+        Relaxing tyres, whose states hold some that they do not state, do not; a user's element is
+        tried (`forces.stated`).
+        """
+        each = enumerate(zip(self.forces, self.states.places, strict=True))
+        return frozenset(
+            k
+            for k, (element, at) in each
+            if element.passive
+            and (does_as_stated(element, self.model) if element.foreign else at.start == at.stop)
+        )
+
+    def machine(self, p: Array | None = None) -> Machine:
+        """Return model and force elements with the symbols p of their parameters."""
+        if self.parameters is None or p is None:
+            return self.model, self._acts
+        return self.parameters.model_with(p), self.acts_with(p)
+
+    def acts_with(self, p: Array | None) -> Acts:
+        """Return the force elements with their parameters from p, floats or symbols."""
+        if self.elements is None or self.parameters is None or p is None:
+            return self._acts
+        forces = self.elements.bound(self.forces, self.parameters.numbers_beside(p))
+        return replace(self._acts, elements=forces)
+
+    @cached_property
+    def _acts(self) -> Acts:
+        return Acts.of(self.model, self.forces)
+
+    def holding(self, acts: Acts, held: Array) -> Acts:
+        """Return force elements with the numbers that they hold, from those (H,) of a step."""
+        numbers: dict[int, list[Array]] = {}
+        for k, part in enumerate(self.element_parts, len(self.torques)):
+            numbers.setdefault(part.element, []).append(held[self.layout.held[k]])
+        if not numbers:
+            return acts
+        each = enumerate(acts.elements)
+        holding = (one.holding(numbers[k]) if k in numbers else one for k, one in each)
+        return replace(acts, elements=tuple(holding))
+
+    @property
     def states(self) -> ElementStates:
         """Names and places of the states z of the force elements."""
-        return ElementStates.of(self.model, self.forces)
+        return self._acts.states
 
     @property
     def nz(self) -> int:
@@ -317,9 +325,14 @@ class System:
         return fed_back(self.model, self.nz)
 
     @property
-    def parts(self) -> tuple[TorquePart | WrenchPart | MotionPart, ...]:
-        """All that acts, in the order of their numbers."""
-        return (*self.torques, *self.wrenches, *self.prescribed)
+    def parts(self) -> tuple[TorquePart | ElementPart | WrenchPart | MotionPart, ...]:
+        """All that is given, in the order of their numbers."""
+        return (*self.torques, *self.element_parts, *self.wrenches, *self.prescribed)
+
+    @property
+    def pushed(self) -> bool:
+        """Whether forces act on it."""
+        return bool(self.torques or self.wrenches or self.forces)
 
     @property
     def part_names(self) -> tuple[str, ...]:
@@ -327,16 +340,13 @@ class System:
         names = self.model.velocity_names
         found = []
         for part in self.parts:
-            if isinstance(part.signal, ElementForces):
-                found.append(part.signal.names)
-            elif isinstance(part.signal, Sampled) and part.signal.element:
-                found.append(f"forces {part.signal.element!r}")
-            elif isinstance(part, WrenchPart):
+            if isinstance(part, WrenchPart):
                 found.append(f"external[{part.name!r}]")
             elif isinstance(part, MotionPart):
                 found.append(f"prescribed motion {part.name!r}")
-            elif part.field:
-                found.append(part.field)
+            elif isinstance(part, ElementPart):
+                name = part.field.rpartition(".")[0]
+                found.append(f"forces {name!r}" if isinstance(part.own, Sampled) else part.field)
             else:
                 whole = len(part.places) != 1 or len(names) == 1
                 found.append("torque" if whole else f"torque {names[part.places[0]]!r}")
@@ -366,8 +376,9 @@ class System:
     @cached_property
     def layout(self) -> SystemLayout:
         """Where the numbers of the signals are."""
-        sizes = [len(part.places) or 1 for part in self.torques] + [6] * len(self.wrenches)
-        sizes += [1] * len(self.prescribed)
+        sizes = [len(part.places) for part in self.torques]
+        sizes += [part.size for part in self.element_parts]
+        sizes += [6] * len(self.wrenches) + [1] * len(self.prescribed)
         parts = zip(self.parts, sizes, strict=True)
         return SystemLayout.of(
             [(part.signal, n, isinstance(part, MotionPart)) for part, n in parts]
@@ -412,14 +423,29 @@ class System:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Links that carry wrenches, of force elements too, in the order of the wrenches."""
-        return tuple(part.name for part in self.wrenches)
+        """Links that carry wrenches: given ones, then those of force elements."""
+        names = (self.model.links[link].name for link, _ in self.element_links)
+        return (*(part.name for part in self.wrenches), *names)
+
+    @cached_property
+    def element_links(self) -> tuple[tuple[int, bool], ...]:
+        """Links on which force elements exert wrenches, and whether these pass cut joints."""
+        model = self.model
+        return tuple(
+            sorted(
+                {
+                    (link, bool(one.cut_numbers(model)))
+                    for one in self.forces
+                    for link in one.link_numbers(model)
+                }
+            )
+        )
 
     @property
     def external_links(self) -> dict[str, list[int]]:
         """Links that carry external wrenches, and the numbers of these."""
-        parts = [(one.name, k) for k, one in enumerate(self.wrenches) if not one.of_element]
-        return {name: [k for link, k in parts if link == name] for name, _ in parts}
+        names = [part.name for part in self.wrenches]
+        return {name: [k for k, link in enumerate(names) if link == name] for name in names}
 
     @cached_property
     def replaced(self) -> frozenset[tuple[str, str]]:
@@ -428,12 +454,9 @@ class System:
 
     def wrenches_on(self, link: str) -> list[int]:
         """Return the numbers of the wrenches on a link, less those that pass through cut joints."""
-        return [
-            k
-            for k, part in enumerate(self.wrenches)
-            if part.name == link
-            and not (isinstance(part.signal, ElementForces) and part.signal.within)
-        ]
+        within = [False] * len(self.wrenches) + [within for _, within in self.element_links]
+        places = enumerate(zip(self.links, within, strict=True))
+        return [k for k, (name, passes) in places if name == link and not passes]
 
     @property
     def forces_in_cuts(self) -> tuple[ForceElement, ...]:
@@ -452,21 +475,9 @@ class System:
             )
         return found
 
-    @cached_property
-    def passive(self) -> frozenset[int]:
-        """The parts of force elements that store and lose energy only."""
-        signals = enumerate(part.signal for part in self.parts)
-        return frozenset(k for k, one in signals if isinstance(one, ElementForces) and one.passive)
-
-    def model_with(self, p: Array | None) -> Model:
-        """Return the model, with the symbols of its parameters in it."""
-        if self.parameters is None:
-            return self.model
-        return self.parameters.model_with(np.zeros(0) if p is None else p)
-
     def moves(self, part: int) -> bool:
         """Return whether a part is a prescribed motion."""
-        return part >= len(self.torques) + len(self.wrenches)
+        return part >= len(self.parts) - len(self.prescribed)
 
     @property
     def more(self) -> dict[str, int]:

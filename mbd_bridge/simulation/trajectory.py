@@ -12,13 +12,13 @@ from mbd_bridge.base.errors import FunctionError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import NO_STATES, Bodies, ForceElement
 from mbd_bridge.forces.formula import Jet
-from mbd_bridge.forces.varying import Input
+from mbd_bridge.forces.varying import Input, Sampled
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import Acting, motions
-from mbd_bridge.simulation.signals.parts import ADVICE, with_inputs
+from mbd_bridge.simulation.signals.parts import ADVICE
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
-from mbd_bridge.simulation.signals.signal import Constant, Sampled, TracedSignal, jets
+from mbd_bridge.simulation.signals.signal import Constant, TracedSignal, jets
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from mbd_bridge.simulation.steps.runge_kutta import Stage
 from mbd_bridge.simulation.steps.step_result import Now
@@ -31,7 +31,7 @@ class Trajectory:
     Attributes
     ----------
     system, number : whose it is, and which
-    model, forces : the mechanism and the force elements of this trajectory
+    model, machine : the mechanism, and with it the force elements of this trajectory
     """
 
     def __init__(self, system: System, number: int = 0) -> None:
@@ -39,7 +39,7 @@ class Trajectory:
         variants = system.parameters
         self.model: Model = system.model if variants is None else variants.variant(number)
         self.p = None if variants is None else variants.inputs[number]
-        self.forces = system.forces_with(self.p)
+        self.machine = self.model, system.acts_with(self.p)
         self._members = np.array([number])
         self.held: Array = held(system, self._members)[0]
         self._samples: Array | None = None
@@ -48,7 +48,7 @@ class Trajectory:
     def forces_in_cuts(self) -> tuple[ForceElement, ...]:
         """The force elements that act in cut joints; see `System.forces_in_cuts`."""
         names = {element.name for element in self.system.forces_in_cuts}
-        called = [one for one in self.system.torques if isinstance(one.signal, Sampled)]
+        called = [one for one in self.system.element_parts if isinstance(one.signal, Sampled)]
         if any(one.field.rpartition(".")[0] in names for one in called):
             raise StateError(
                 "a force element in a cut joint has an input that Python computes: have the steps "
@@ -59,7 +59,7 @@ class Trajectory:
     @property
     def acting_forces(self) -> tuple[ForceElement, ...]:
         """The force elements with the inputs that they were given."""
-        return tuple(with_inputs(self.system, self.forces, self.held))
+        return self.system.holding(self.machine[1], self.held).elements
 
     def __reduce__(self) -> tuple[type[Trajectory], tuple[System, int]]:
         return Trajectory, (self.system, self.number)
@@ -76,7 +76,7 @@ class Trajectory:
                     f"forces: the rate of {name!r} is {rate} at t = {t:g} s; expected a finite "
                     f"number"
                 )
-        if not (self.system.torques or self.system.wrenches):
+        if not self.system.pushed:
             return
         tau, wrenches, _ = self.acting(np.array([t]), q[None], v[None], z=z[None])
         for name, wrench in zip(self.system.links, wrenches[0], strict=True):
@@ -145,7 +145,7 @@ class Trajectory:
     def rates(self, now: Now) -> Array:
         """Return the rates (nz,) of the states of force elements at a state."""
         z = now.carried[: self.system.nz]
-        acts = Acting(self.system, self.model, self.held, lambda _: None, self.forces)
+        acts = Acting(self.system, self.machine, self.held, lambda _: None)
         return np.asarray(acts.rates(now.t, now.q, now.v, z), dtype=np.float64)
 
     @cached_property
@@ -157,20 +157,20 @@ class Trajectory:
             return self.rates(Now(t, q, v, z))
 
         of_states = rates if system.nz else None
-        if not (system.torques or system.wrenches):
+        if not system.pushed:
             return Stage(None, self.motions, of_states)
         streamed = any(isinstance(part.signal, PolynomialSignal) for part in system.torques)
 
         def plain(t: float, q: Array, v: Array, z: Array = NO_STATES) -> Array:
             held = self.sampled(t, q, v)
-            acts = Acting(system, self.model, held, lambda _: None, self.forces)
+            acts = Acting(system, self.machine, held, lambda _: None)
             return np.asarray(acts.torque(t, q, v, z), dtype=np.float64)
 
         def compiled(t: float, q: Array, v: Array, z: Array = NO_STATES) -> Array:
             tau, _, pushed = self.acting(np.array([t]), q[None], v[None], z=z[None])
             return np.asarray((tau + pushed)[0])
 
-        torque = compiled if streamed or system.wrenches else plain
+        torque = compiled if streamed or system.links else plain
         return Stage(torque, self.motions, of_states)
 
     @cached_property
@@ -225,7 +225,7 @@ class Trajectory:
         z : (K, nz) states of force elements, if they have some
         """
         system, count = self.system, len(times)
-        if not (system.torques or system.wrenches):
+        if not system.pushed:
             return nothing(self.model.nv, count)
         if system.sampled and samples is None:
             samples = self.samples(times, q, v)
@@ -241,11 +241,11 @@ class Trajectory:
         now = self.instants(times)
         at = times[:, None] if z is None else np.column_stack([times, z])
         tau, packed, pushed = kernel(q, v, at, own, now, *more)
-        return tau, packed.reshape(count, len(system.wrenches), 6), pushed
+        return tau, packed.reshape(count, len(system.links), 6), pushed
 
     def _called(self, times: Array, q: Array, v: Array, z: Array | None) -> Array | None:
         """Return the torques (K, nv) by calling Python: methods run from there take any."""
-        acts = None if self.system.wrenches else self.stage.torque
+        acts = None if self.system.links else self.stage.torque
         if acts is None:
             return None
         z = np.zeros((len(times), 0)) if z is None else z

@@ -42,8 +42,9 @@ from mbd_bridge.model.units import FORCE_UNIT, RATE, actuation_units, model_unit
 from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES
 from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.outputs import CONVENTION, Outputs
-from mbd_bridge.simulation.results.force_elements import ENERGY, element_row
-from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
+from mbd_bridge.simulation.results.force_elements import ENERGY
+from mbd_bridge.simulation.signals.parts import ElementPart, TorquePart, WrenchPart
+from mbd_bridge.simulation.signals.prescribed import MotionPart
 from mbd_bridge.simulation.signals.signal import Constant
 from mbd_bridge.simulation.steps.compiled import NONE, Numbers, SystemStep
 from mbd_bridge.simulation.steps.runge_kutta import residuals, slopes
@@ -94,7 +95,7 @@ class Inputs(NamedTuple):
         inputs: dict[str, Variable] = {}
         constants: dict[str, Variable] = {}
         for number, part in enumerate(system.parts):
-            if not isinstance(part, TorquePart | WrenchPart):
+            if isinstance(part, MotionPart):
                 continue
             if not isinstance(part.signal, Input | Constant):
                 continue
@@ -111,7 +112,9 @@ class Inputs(NamedTuple):
         return Inputs(tuple(inputs.values()), tuple(constants.values()))
 
 
-def _numbers(system: System, part: TorquePart | WrenchPart) -> list[tuple[str, str, str]]:
+def _numbers(
+    system: System, part: TorquePart | ElementPart | WrenchPart
+) -> list[tuple[str, str, str]]:
     """Return name, unit and description of each number of an input or a constant."""
     signal = part.signal
     prefix = signal.name if isinstance(signal, Input) else None
@@ -120,7 +123,7 @@ def _numbers(system: System, part: TorquePart | WrenchPart) -> list[tuple[str, s
         axes = "the link's axes" if part.reference == "link" else "the world's axes"
         text = f"wrench on {part.name}, in {axes}"
         return [(f"{stem}.{name}", _component_unit(name), text) for name in COMPONENTS]
-    if part.field:
+    if isinstance(part, ElementPart):
         return [(prefix or part.field, "", "number of a force element")]
     names, units = system.model.velocity_names, model_units(system.model)[1]
     whole = len(part.places) != 1
@@ -290,8 +293,8 @@ def outputs_function(system: System, rows: tuple[int, ...]) -> Traceable:
         values = dict(zip(asked.names, asked.values(acts, rows, q, v, now, found), strict=True))
         parts = [values[name].reshape(-1) for name in REPORTED if name in values]
         at = np.concatenate([t, z])
-        each = zip(acts.elements, system.states.places, strict=True)
-        parts += [element_row(one, place, acts.model, q, v, at) for one, place in each]
+        numbers = range(len(system.forces))
+        parts += [acts.acts.row(number, acts.model, q, v, at) for number in numbers]
         if system.effort is not None:
             parts.append(system.effort.excess(acts.given(t[0], q, v, z)))
         return (np.concatenate([*parts, *(values[name] for name in functions)]),)

@@ -6,7 +6,7 @@ traced into it, and those that depend on time need it as an input `t`, s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,14 +15,15 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.equations.external import External, from_world_axes
+from mbd_bridge.equations.external import External, add, from_world_axes
 from mbd_bridge.equations.newton_euler import external_forces
-from mbd_bridge.forces.base import NO_STATES, ForceElement
-from mbd_bridge.forces.general_force import is_sampled
+from mbd_bridge.forces.acts import Acts, along
+from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.points import in_link_axes
+from mbd_bridge.forces.varying import Sampled
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import Axes
@@ -121,44 +122,17 @@ class AppliedForces:
             return Applied(external)
         t: Any = rest.pop(0)[0] if self.timed else 0.0
         wrenches: dict[int, Array] = dict(external)
-        along = zeros(model.nv, q, v)
-        for element in self.forces:
-            effect = element.effect(model, t, q, v)
-            for link, wrench in in_link_axes(model, q, v, effect).items():
-                wrenches[link] = wrenches[link] + wrench if link in wrenches else wrench
-            for place, force in effect.forces.items():
-                along[place] = along[place] + force
-        forces = (*self.forces, *self.known)
-        return Applied(wrenches, along, within_cuts(model, forces, t, q, v))
-
-
-def within_cuts(
-    model: Model,
-    forces: Sequence[ForceElement],
-    t: Any,
-    q: Array,
-    v: Array,
-    z: Array = NO_STATES,
-    places: Sequence[slice] | None = None,
-) -> dict[int, Array]:
-    """Return the sums of what force elements exert through cut joints, by number of the cut.
-
-    Parameters
-    ----------
-    z, places : states of the elements, and where in z those of each are
-    """
-    found: dict[int, Array] = {}
-    for number, element in enumerate(forces):
-        own = z[places[number]] if places is not None and element.states(model) else NO_STATES
-        for cut, wrench in element.within_cuts(model, t, q, v, own).items():
-            found[cut] = found[cut] + wrench if cut in found else wrench
-    return found
+        effects = Acts.of(model, self.forces).effects(model, t, q, v)
+        for effect in effects:
+            add(wrenches, in_link_axes(model, q, v, effect))
+        within = Acts.of(model, (*self.forces, *self.known)).within_cuts(model, t, q, v)
+        return Applied(wrenches, along(model, effects, q, v), within)
 
 
 def check_stateless(model: Model, forces: Iterable[ForceElement]) -> None:
     """Refuse elements whose forces a motion does not tell."""
     for element in forces:
-        if is_sampled(element):
+        if any(isinstance(one, Sampled) for one, _ in element.held.values()):
             raise StateError(
                 f"{element.label} is called at the steps of a simulation: ask this for loads, "
                 f"run.joint_loads(), or leave it out: forces=[...]"
@@ -179,11 +153,11 @@ def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
     links = element_links(model, applied.forces)
 
     def function(q: Array, v: Array, *t: Array) -> tuple[Array, ...]:
-        external, along, _ = applied.at(model, q, v, *t)
+        external, forces, _ = applied.at(model, q, v, *t)
         total = external_forces(model, q, external)
         packed = [external.get(link, np.zeros(6)) for link in links]
         flat = np.concatenate([np.zeros(0), *packed])
-        return total if along is None else total + along, flat
+        return total if forces is None else total + forces, flat
 
     inputs = {"q": model.nq, "v": model.nv, **applied.inputs}
     outputs, what = ("forces", "wrenches"), applied.identity("element forces")

@@ -26,7 +26,7 @@ from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import body_placements, link_velocity, placement
 from mbd_bridge.equations.cuts import constraints
-from mbd_bridge.equations.external import External, from_world_axes
+from mbd_bridge.equations.external import External, add, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Cache, Kernel
@@ -119,8 +119,7 @@ def external_on(links: tuple[int, ...], packed: Array | None = None) -> External
     found: dict[int, Array] = {}
     if packed is not None:
         for k, link in enumerate(links):
-            own = packed[6 * k : 6 * k + 6]
-            found[link] = found[link] + own if link in found else own
+            add(found, {link: packed[6 * k : 6 * k + 6]})
     return found
 
 

@@ -40,7 +40,7 @@ from mbd_bridge.applications.linear.steady import SteadyState
 from mbd_bridge.applications.linear.terms import Terms, Values
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import StateError, count, unknown_name
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT

@@ -25,10 +25,8 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, jacobian
-from mbd_bridge.kernels.tracing import Traceable
-from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.acts import Acting, Forces, system_function
+from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, residuals
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
@@ -134,32 +132,27 @@ def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
     inputs = {"q": model.nq, "v": model.nv, "t": 1, "held": held, "now": instant}
     inputs |= {"a": model.nv, "z": system.nz, "lam": len(rows) + len(prescribed)}
 
-    def of(own: Model, elements: Forces) -> Traceable:
-        def function(
-            q: Array, v: Array, t: Array, held: Array, now: Array, a: Array, z: Array, lam: Array
-        ) -> tuple[Array, ...]:
-            acts = Acting.at(system, own, held, now, elements)
-            motions = acts.stage().motions
-            forces = recursive_loads(own, q, v, a).forces
-            if system.torques or system.wrenches:
-                forces = forces - acts.forces(t[0], q, v, z)
-            phi, rate, _ = residuals(own, rows, q, v, motions, t[0])
-            second = np.zeros(0)
-            if rows:
-                found = constraints(own, state_vectors(own, q, v))
-                phi_q = found.phi_q[list(rows)]
-                second = phi_q @ a - found.gamma[list(rows)]
-                forces = forces + phi_q.T @ lam[: len(rows)]
-            if motions is not None:
-                forces = forces + np.eye(own.nv)[:, prescribed] @ lam[len(rows) :]
-                second = np.concatenate([second, a[prescribed] - motions.at(t[0])[2]])
-            dz = acts.rates(t[0], q, v, z) if system.nz else np.zeros(0)
-            return forces, phi, rate, second, coordinate_rates(own, q, v), dz
-
-        return function
+    def traced(q: Array, v: Array, *rest: Array) -> tuple[Array, ...]:
+        t, held, now, a, z, lam, *p = rest
+        acts = Acting.at(system, system.machine(*p), held, now)
+        own, motions = acts.model, acts.stage().motions
+        forces = recursive_loads(own, q, v, a).forces
+        if system.pushed:
+            forces = forces - acts.forces(t[0], q, v, z)
+        phi, rate, _ = residuals(own, rows, q, v, motions, t[0])
+        second = np.zeros(0)
+        if rows:
+            found = constraints(own, state_vectors(own, q, v))
+            phi_q = found.phi_q[list(rows)]
+            second = phi_q @ a - found.gamma[list(rows)]
+            forces = forces + phi_q.T @ lam[: len(rows)]
+        if motions is not None:
+            forces = forces + np.eye(own.nv)[:, prescribed] @ lam[len(rows) :]
+            second = np.concatenate([second, a[prescribed] - motions.at(t[0])[2]])
+        dz = acts.rates(t[0], q, v, z) if system.nz else np.zeros(0)
+        return forces, phi, rate, second, coordinate_rates(own, q, v), dz
 
     parameters, identity = system.parameters, system.identity
-    traced = system_function(system, of)
     if parameters is not None:
         inputs["p"] = parameters.size
     outputs = (*OUTPUTS, *(f"{name}_by" for name in OUTPUTS))

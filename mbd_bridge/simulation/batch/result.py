@@ -243,7 +243,7 @@ class SimulationBatch(Recorded, Tabular):
     def _acting(self) -> tuple[Array, Array, Array]:
         """Torques (N, K, nv), wrenches (N, K, L, 6) in link axes, forces of these (N, K, nv)."""
         system, (number, count) = self.system, self.q.shape[:2]
-        if not (system.torques or system.wrenches):
+        if not system.pushed:
             tau, wrenches, pushed = nothing(self.model.nv, number, count)
         elif system.sampled:
             runs = (Trajectory(system, k) for k in range(number))
@@ -257,7 +257,7 @@ class SimulationBatch(Recorded, Tabular):
             time = np.broadcast_to(self.time[:, None], (number, count, 1))
             time = np.concatenate([time, self.z], axis=2)
             tau, packed, pushed = self._all(system.acting, self.q, self.v, time, own, now)
-            wrenches = packed.reshape(number, count, len(system.wrenches), 6)
+            wrenches = packed.reshape(number, count, len(system.links), 6)
         gone = np.isnan(self.q).any(axis=2)
         for array in (tau, wrenches, pushed):
             array[gone] = np.nan
@@ -317,7 +317,7 @@ class SimulationBatch(Recorded, Tabular):
             model, joints, on=on, at=at, in_=in_, links=links, actuated=prescribed_velocities
         )
         in_cuts = system.forces_in_cuts
-        varies = any(part.signal.number > 1 for part in system.torques if part.field)
+        varies = any(part.signal.number > 1 for part in system.element_parts)
         if in_cuts and (system.elements is not None or varies):
             raise StateError(
                 "a force element in a cut joint, and numbers of elements that differ: have the "

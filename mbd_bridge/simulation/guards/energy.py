@@ -26,14 +26,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.energy import energies_of
-from mbd_bridge.forces.states import effect_at
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.acts import Forces, system_kernel
+from mbd_bridge.simulation.acts import system_kernel
 from mbd_bridge.simulation.guards.loops import allowed_opening, spread
 from mbd_bridge.simulation.guards.messages import StepLengthError, step_too_long
 from mbd_bridge.simulation.run.problem import Records
@@ -89,23 +88,21 @@ def stored_energies(
 
 
 def _kernel(system: System) -> Kernel:
-    members = [one for one in system.members if one.passive]
-    told = [(one.identity, one.states) for one in members]
-    identity = None if None in (one.identity for one in members) else f"stored {told}"
+    passive = sorted(system.passive)
+    told = [(system.element_identities[k], system.states.places[k]) for k in passive]
+    identity = None if any(one is None for one, _ in told) else f"stored {told}"
 
-    def of(own: Model, forces: Forces) -> Traceable:
-        def report(q: Array, v: Array, t: Array) -> tuple[Array, ...]:
-            energy, lost = zeros(1, q, v, t), zeros(len(members), q, v, t)
-            for k, one in enumerate(members):
-                effect = effect_at(forces[one.number], one.states, own, t[0], q, v, t[1:])
-                energy[0] = energy[0] + effect.energy
-                lost[k] = effect.dissipation
-            return energy, lost
-
-        return report
+    def stored(q: Array, v: Array, t: Array, *p: Array) -> tuple[Array, ...]:
+        energy, lost = zeros(1, q, v, t), zeros(len(passive), q, v, t)
+        own, acts = system.machine(*p)
+        for place, number in enumerate(passive):
+            effect = acts.effect(number, own, t[0], q, v, t[1:])
+            energy[0] = energy[0] + effect.energy
+            lost[place] = effect.dissipation
+        return energy, lost
 
     inputs = {"q": system.model.nq, "v": system.model.nv, "t": 1 + system.nz}
-    return system_kernel(system, of, inputs, ("energy", "lost"), "stored", identity)
+    return system_kernel(system, stored, inputs, ("energy", "lost"), "stored", identity)
 
 
 LOOKS = 500

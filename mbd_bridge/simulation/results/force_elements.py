@@ -8,15 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.base.named import Named
-from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.general_force import GeneralForce, is_sampled
-from mbd_bridge.forces.states import effect_at
-from mbd_bridge.kernels.tracing import Traceable
-from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.acts import Forces, system_kernel
-from mbd_bridge.simulation.signals.parts import with_inputs
-from mbd_bridge.simulation.system import System
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.acts import system_kernel
 from mbd_bridge.simulation.trajectory import Trajectory
 
 ENERGY = {"energy": "J", "dissipation": "W"}
@@ -105,86 +98,28 @@ def force_elements(
     ----------
     samples : (K, H) what steps held, where Python was called; None where it is not known
     """
-    system = trajectory.system
+    system, model = trajectory.system, trajectory.system.model
     if system.sampled and samples is None:
         samples = trajectory.samples(time, q, v)
-    held = np.tile(trajectory.held, (len(time), 1)) if samples is None else samples
-    traced = _traced(system, time, q, v, z, held, trajectory.p)
-    if any(is_sampled(element) for element in system.forces):
-        traced |= _sampled(system, q, v, held)
-    return ForceElements(time, {one.name: traced[one.name] for one in system.forces})
+    held = trajectory.held if samples is None else samples
+    known = [held] if trajectory.p is None else [held, trajectory.p]
+    more = [np.broadcast_to(x, (len(time), x.shape[-1])) for x in known]
+    names = tuple(f"element {k}" for k in range(len(system.forces)))
+    told = system.element_identities
+    identity = None if None in told else f"force elements {told} {system.layout}"
+    inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz, "held": system.layout.sizes[0]}
 
+    def report(q: Array, v: Array, t: Array, held: Array, *p: Array) -> tuple[Array, ...]:
+        own, acts = system.machine(*p)
+        acts = system.holding(acts, held)
+        return tuple(acts.row(number, own, q, v, t) for number in range(len(names)))
 
-def _sampled(system: System, q: Array, v: Array, samples: Array) -> dict[str, ElementReport]:
-    """Return the reports of elements whose function was called, from what it returned."""
-    by_name = {element.name: element for element in system.forces}
-    found = {}
-    for part, place in system.layout.held.items():
-        element = by_name.get(getattr(system.parts[part].signal, "element", ""))
-        if isinstance(element, GeneralForce):
-            each = zip(samples[:, place], q, v, strict=True)
-            effects = [element.effect_of(x, system.model, *state) for x, *state in each]
-            units = element.units(system.model) | ENERGY
-            numbers = {
-                name: np.array([one.report[name] for one in effects])
-                for name in units
-                if name not in ENERGY
-            }
-            numbers["energy"] = np.zeros(len(q))
-            numbers["dissipation"] = np.array([one.dissipation for one in effects])
-            found[element.name] = ElementReport(element.name, "GeneralForce", units, numbers)
-    return found
-
-
-def _traced(
-    system: System, time: Array, q: Array, v: Array, z: Array, held: Array, p: Array | None
-) -> dict[str, ElementReport]:
-    """Return the reports of elements that are traced."""
-    model = system.model
-    elements = [element for element in system.forces if not is_sampled(element)]
-    if not elements:
-        return {}
-    units = [element.units(model) | ENERGY for element in elements]
-    inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz}
-    rows = [q, v, np.column_stack([time, z])]
-    if any(part.field for part in system.torques):
-        inputs["held"] = held.shape[1]
-        rows.append(held)
-    told = [one.identity for one in system.members if not is_sampled(one.element)]
-    identity = None if None in told else f"force elements {told}"
-
-    def of(own: Model, forces: Forces) -> Traceable:
-        def report(q: Array, v: Array, t: Array, *held: Array) -> tuple[Array, ...]:
-            found = with_inputs(system, forces, *held) if held else forces
-            pairs = zip(found, system.states.places, strict=True)
-            each = [(element, place) for element, place in pairs if not is_sampled(element)]
-            return tuple(element_row(element, place, own, q, v, t) for element, place in each)
-
-        return report
-
-    names = tuple(f"element {k}" for k in range(len(elements)))
-    kernel = system_kernel(system, of, inputs, names, "force_elements", identity)
-    more = [] if p is None else [np.broadcast_to(p, (len(time), len(p)))]
-    tables = kernel(*rows, *more)
-    return {
-        element.name: ElementReport(
-            element.name,
-            element.kind,
-            unit,
-            {name: table[:, k] for k, name in enumerate(unit)},
-        )
-        for element, unit, table in zip(elements, units, tables, strict=True)
-    }
-
-
-def element_row(
-    element: ForceElement, place: slice, model: Model, q: Array, v: Array, t: Array
-) -> Array:
-    """Return report, energy and dissipation of one element; t holds the time, then z."""
-    effect = effect_at(element, place, model, t[0], q, v, t[1:])
-    values = [*(effect.report[name] for name in element.units(model))]
-    values += [effect.energy, effect.dissipation]
-    row = zeros(len(values), q, v)
-    for k, value in enumerate(values):
-        row[k] = value
-    return row
+    reports: dict[str, ElementReport] = {}
+    if names:
+        kernel = system_kernel(system, report, inputs, names, "force_elements", identity)
+        tables = kernel(q, v, np.column_stack([time, z]), *more)
+        for element, table in zip(system.forces, tables, strict=True):
+            units = element.units(model) | ENERGY
+            numbers = {name: table[:, k] for k, name in enumerate(units)}
+            reports[element.name] = ElementReport(element.name, element.kind, units, numbers)
+    return ForceElements(time, reports)

@@ -168,7 +168,7 @@ def notes_of(
 
 def limits_of(system: System) -> EffortLimits | None:
     """Return the effort limits of the joints along which forces are given; None of none."""
-    given = {k for part in system.torques if not part.of_element for k in part.places}
+    given = {k for part in system.torques for k in part.places}
     found = EffortLimits.of(system.model) if given else None
     return found if found is not None and given.intersection(found.places) else None
 

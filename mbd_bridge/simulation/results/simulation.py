@@ -49,7 +49,7 @@ else:
 def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
     """Return loads at the records of a simulation with their times and what they assume."""
     system = run.system
-    pushes = [part for part in system.wrenches if not part.of_element]
+    pushes = system.wrenches
     external = [Assumption("external", part.said) for part in pushes if part.said]
     plain = list(dict.fromkeys(part.name for part in pushes if not part.said))
     if plain or not pushes:
@@ -348,7 +348,7 @@ class Simulation(Recorded, AlongTime, Extended):
                     "carry: name them, actuated= (--actuated)"
                 )
             return simulated(self, self._loads(request))
-        torques = [part for part in self.system.torques if not part.of_element]
+        torques = self.system.torques
         places = {k for part in torques for k in part.places if self.tau[:, k].any()}
         driven = [self.model.velocity_names[k] for k in places]
         check_actuated(self.model, request.actuated, driven)
@@ -456,13 +456,12 @@ def efforts(run: Simulation) -> Array:
     What force elements exert is not among them.
     """
     system = run.system
-    own = tuple(part for part in system.torques if not part.of_element)
     tau = np.zeros_like(run.v)
-    if len(own) == len(system.torques):
+    if not system.forces:
         tau += run.tau
-    elif own:
-        inputs = Trajectory(system.with_parts(torques=own), run.trajectory.number)
-        tau += inputs.acting(run.time, run.q, run.v, None, run.z)[0]
+    elif system.torques:
+        inputs = Trajectory(system.without_elements(), run.trajectory.number)
+        tau += inputs.acting(run.time, run.q, run.v)[0]
     if system.prescribed:
         tau[:, list(system.prescribed_velocities)] += run.prescribed_forces.force
     return tau

@@ -33,8 +33,8 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError, MbdError, StateError
 from mbd_bridge.files.whole_file import BLANK, is_sealed, parts_of, seal, whole_path
-from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.states import effect_at
+from mbd_bridge.forces.acts import Acts
+from mbd_bridge.forces.varying import Sampled
 from mbd_bridge.kernels.cache import source_fingerprint
 from mbd_bridge.kernels.tracing import Traceable, trace
 from mbd_bridge.model import Model, digest
@@ -42,8 +42,6 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.signal import (
     Constant,
-    ElementForces,
-    Sampled,
     Signal,
     TracedSignal,
     jets,
@@ -91,25 +89,25 @@ def acting_identity(system: System, option: str, trajectory: Trajectory | None =
         A function cannot be traced, and so not be told from another one.
     """
     model, numbers = system.model, system.parameters
-    forces = system.forces if trajectory is None else trajectory.forces
-    each = zip(forces, system.states.places, strict=True)
+    _, acts = system.machine() if trajectory is None else trajectory.machine
     values = () if numbers is None else (numbers.names, _sha(numbers.values))
     if numbers is not None and trajectory is not None:
         values = numbers.names, _sha(numbers.values[trajectory.number])
     try:
-        effects = [one.identity or _effect(one, place, model, system.nz) for one, place in each]
+        elements = enumerate(acts.elements)
+        effects = [one.identity or _effect(acts, k, model, system.nz) for k, one in elements]
         parts = [(name, _signal(model, signal)) for name, signal in system.signals]
     except _UntoldError as problem:
         raise StateError(
             f"{option}: {problem}. Give numbers, tables or formulas, or leave the {option} out"
         ) from problem
     prescribed = [part for part in parts if part[0].startswith("prescribed motion ")]
-    acts = [part for part in parts if part not in prescribed]
+    given = [part for part in parts if part not in prescribed]
     pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
     places = [part.places for part in system.torques], pushed
     return {
         "mechanism": digest(model),
-        "torque, external or forces": repr((acts, places, effects, system.effort)),
+        "torque, external or forces": repr((given, places, effects, system.effort)),
         "parameters": repr(values),
         "prescribed motions": repr((prescribed, system.prescribed_velocities)),
         "program": program(),
@@ -120,8 +118,6 @@ def _signal(model: Model, signal: Signal) -> str:
     """Return what tells a signal from all others."""
     if isinstance(signal, Sampled):
         raise _UntoldError("a Sampled function cannot be told from another one afterwards")
-    if isinstance(signal, ElementForces):
-        return "the forces of elements"
     if isinstance(signal, TracedSignal):
         return _graph(signal, model)
     if isinstance(signal, PolynomialSignal):
@@ -144,11 +140,11 @@ def differences(one: Identity, other: Identity) -> list[str]:
     return [name for name in one if one[name] != other.get(name)]
 
 
-def _effect(element: ForceElement, place: slice, model: Model, nz: int) -> str:
+def _effect(acts: Acts, number: int, model: Model, nz: int) -> str:
     """Return what tells a force element of another's class: the graph of its effect."""
 
     def effect(t: Array, q: Array, v: Array, z: Array) -> tuple[Array, ...]:
-        found = effect_at(element, place, model, t[0], q, v, z)
+        found = acts.effect(number, model, t[0], q, v, z)
         parts = *found.forces.items(), *found.wrenches.items(), ("rates", found.rates)
         return tuple(np.asarray(part, dtype=object).reshape(-1) for _, part in parts)
 

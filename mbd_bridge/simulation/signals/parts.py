@@ -1,16 +1,15 @@
-"""The parts of a system: what acts along velocities and on links, given or of force elements.
+"""The parts of a system that users give: along velocities, on links, inside force elements.
 
 Wrenches enter the equations of motion as the generalised forces J_linkᵀ w, beside the torques, and
-the loads of the joints as what they are: a push on one link. What force elements exert goes the
-same way: into the steps, the loads of joints, the energy balance and the C source. Inputs get their
-signals here (`simulate(..., inputs={"grip": 2.0})`); those inside force elements are held during a
-step, like those of torques.
+the loads of the joints as what they are: a push on one link. Inputs get their signals here
+(`simulate(..., inputs={"grip": 2.0})`); those inside force elements are held during a step, like
+those of torques.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
 
@@ -21,8 +20,7 @@ from mbd_bridge.base.arguments import as_floats, by_name
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.formula import Formula, text_formula
-from mbd_bridge.forces.general_force import GeneralForce, is_sampled
-from mbd_bridge.forces.varying import Input, Varying
+from mbd_bridge.forces.varying import Input, Sampled, Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -31,9 +29,6 @@ from mbd_bridge.motion.external.forces import ExternalForces, File, external_for
 from mbd_bridge.simulation.signals.signal import (
     HELD,
     Constant,
-    ElementForces,
-    Member,
-    Sampled,
     Signal,
     StateFunction,
     TracedSignal,
@@ -73,26 +68,27 @@ EXPECTED = (
 
 
 class TorquePart(NamedTuple):
-    """One signal, and the velocities (indices) along which its numbers act.
-
-    Or, along none, a number inside a force element: its `field` "ELEMENT.field" and the element's
-    number.
-    """
+    """One signal, and the velocities (indices) along which its numbers act."""
 
     places: tuple[int, ...]
     signal: Signal
-    field: str = ""
-    element: int = -1
-
-    @property
-    def of_element(self) -> bool:
-        """Whether force elements exert it, or it is inside one."""
-        return bool(self.field) or of_element(self.signal)
 
 
-def of_element(signal: Signal) -> bool:
-    """Return whether force elements exert what a signal gives."""
-    return isinstance(signal, ElementForces) or bool(getattr(signal, "element", ""))
+class ElementPart(NamedTuple):
+    """A signal of numbers that a force element holds during a step.
+
+    Attributes
+    ----------
+    field : "ELEMENT.field"
+    element, size : number of the element; how many numbers they are
+    own : what the element has by itself
+    """
+
+    field: str
+    signal: Signal
+    element: int
+    size: int
+    own: Input | Sampled
 
 
 def torque_parts(model: Model, torque: Torque) -> tuple[TorquePart, ...]:
@@ -213,11 +209,6 @@ class WrenchPart(NamedTuple):
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     said: str = ""
 
-    @property
-    def of_element(self) -> bool:
-        """Whether force elements exert it."""
-        return of_element(self.signal)
-
 
 def wrench_parts(
     model: Model, external: External | None, external_in: str = "link"
@@ -334,13 +325,12 @@ def _misshapen(name: str, shape: tuple[int, ...]) -> StateError:
     )
 
 
-def input_parts(elements: Sequence[ForceElement]) -> tuple[TorquePart, ...]:
-    """Return the inputs of elements as parts of a system that exert nothing themselves."""
+def element_parts(elements: Sequence[ForceElement]) -> tuple[ElementPart, ...]:
+    """Return the numbers that elements hold during a step."""
     return tuple(
-        TorquePart((), one, f"{element.name}.{word}", number)
+        ElementPart(f"{element.name}.{word}", one, number, size, one)
         for number, element in enumerate(elements)
-        if isinstance(element, Varying)
-        for word, one in element.named_inputs.items()
+        for word, (one, size) in element.held.items()
     )
 
 
@@ -360,60 +350,36 @@ def check_numbers(system: System) -> None:
     """Let elements check the numbers that their inputs are given, the least and the largest."""
     model = system.model
     for pick in (np.min, np.max):
-        numbers: dict[int, list[float]] = {}
-        for part in system.torques:
-            if part.field:
-                value = float(pick(np.asarray(_values(system, part), dtype=np.float64)))
-                numbers.setdefault(part.element, []).append(value)
-        for number, values in numbers.items():
-            varying = replace(_varying(system.forces[number]), inputs=tuple(values))
+        numbers: dict[int, list[Array]] = {}
+        for part in system.element_parts:
+            if isinstance(part.own, Input):
+                values = np.asarray(_values(part), dtype=np.float64)
+                numbers.setdefault(part.element, []).append(np.full(1, pick(values)))
+        for number, own in numbers.items():
+            varying = system.forces[number].holding(own)
+            assert isinstance(varying, Varying), "it has inputs"
             varying.at(model, 0.0, model.neutral(), np.zeros(model.nv))
 
 
-def _values(system: System, part: TorquePart) -> ArrayLike:
+def _values(part: ElementPart) -> ArrayLike:
     """Return what an input has; of what Python computes, the value that it has by itself."""
     if isinstance(part.signal, Constant):
         return part.signal.values
-    own = _varying(system.forces[part.element]).named_inputs[part.field.rpartition(".")[2]]
-    return part.signal.value if isinstance(part.signal, Input) else own.value
-
-
-def _varying(element: ForceElement) -> Varying:
-    assert isinstance(element, Varying), "it has inputs"
-    return element
-
-
-def with_inputs(
-    system: System, elements: tuple[ForceElement, ...], held: Array
-) -> tuple[ForceElement, ...]:
-    """Return the elements of a system with the numbers of their inputs, floats or symbols.
-
-    Parameters
-    ----------
-    held : (H,) numbers that stay during a step
-    """
-    numbers: dict[int, list[Any]] = {}
-    for k, part in enumerate(system.torques):
-        if part.field:
-            numbers.setdefault(part.element, []).append(held[system.layout.held[k]][0])
-    if not numbers:
-        return elements
-    out = list(elements)
-    for number, values in numbers.items():
-        out[number] = replace(_varying(out[number]), inputs=tuple(values))
-    return tuple(out)
+    own = part.signal if isinstance(part.signal, Input) else part.own
+    assert isinstance(own, Input)
+    return own.value
 
 
 def resolved(
     system: System, inputs: Mapping[str, Any] | None
-) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
-    """Return what acts on a system, with signals in the place of the inputs that are named.
+) -> tuple[tuple[TorquePart, ...], tuple[ElementPart, ...], tuple[WrenchPart, ...]]:
+    """Return what is given, with signals in the place of the inputs that are named.
 
     Each may be whatever may be given there directly.
     """
     inputs = by_name("inputs", inputs, "{'grip': 2.0}")
     if not inputs:
-        return system.torques, system.wrenches
+        return system.torques, system.element_parts, system.wrenches
     known = {part.signal.name for part in system.parts if isinstance(part.signal, Input)}
     for name in inputs:
         if name not in known:
@@ -424,13 +390,17 @@ def resolved(
         name = _name(part.signal, inputs)
         if name is None:
             return part
-        if part.field:
-            return part._replace(signal=held_signal(part.field, inputs[name]))
         if len(part.places) == model.nv > 1:
             (whole,) = torque_parts(model, inputs[name])
             return whole
         velocity = model.velocity_names[part.places[0]]
         return part._replace(signal=force_signal(velocity, inputs[name]))
+
+    def held(part: ElementPart) -> ElementPart:
+        name = _name(part.signal, inputs)
+        if name is None:
+            return part
+        return part._replace(signal=held_signal(part.field, inputs[name]))
 
     def wrench(part: WrenchPart) -> WrenchPart:
         name = _name(part.signal, inputs)
@@ -439,49 +409,10 @@ def resolved(
         (found,) = wrench_parts(model, {part.name: inputs[name]})
         return part._replace(signal=found.signal)
 
-    return tuple(map(torque, system.torques)), tuple(map(wrench, system.wrenches))
+    parts = system.torques, system.element_parts, system.wrenches
+    return tuple(map(torque, parts[0])), tuple(map(held, parts[1])), tuple(map(wrench, parts[2]))
 
 
 def _name(signal: Any, inputs: Mapping[str, Any]) -> str | None:
     there = isinstance(signal, Input) and signal.name in inputs
     return signal.name if there else None
-
-
-def element_parts(
-    model: Model, members: Sequence[Member]
-) -> tuple[tuple[TorquePart, ...], tuple[WrenchPart, ...]]:
-    """Return the parts of bound elements: along velocities and for each link, those of passive
-    elements by themselves, and what passes through cut joints by itself.
-    """
-    each = [one for one in members if not is_sampled(one.element)]
-    torques: list[TorquePart] = []
-    for passive in (True, False):
-        along = tuple(
-            one for one in each if one.passive == passive and one.element.velocity_numbers(model)
-        )
-        places = tuple(sorted({k for one in along for k in one.element.velocity_numbers(model)}))
-        torques += [TorquePart(places, ElementForces(along, None, places))] if along else []
-    pushes: list[WrenchPart] = []
-    for element in (one.element for one in members):
-        if isinstance(element, GeneralForce) and element.sampled:
-            called = Sampled(element.function, element=element.name)
-            if element.link:
-                number, axes = model.link_number(element.link), element.axes
-                pushes.append(WrenchPart(element.link, number, axes, called))
-            else:
-                torques.append(TorquePart(element.velocity_numbers(model), called))
-    on_links: dict[tuple[int, bool, bool], list[Member]] = {}
-    for one in each:
-        for link in one.element.link_numbers(model):
-            within = bool(one.element.cut_numbers(model))
-            on_links.setdefault((link, within, not one.passive), []).append(one)
-    pushes += [
-        WrenchPart(
-            model.links[link].name,
-            link,
-            "link",
-            ElementForces(tuple(on_links[link, within, active]), link, (), within),
-        )
-        for link, within, active in sorted(on_links)
-    ]
-    return tuple(torques), tuple(pushes)

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import by_name
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.forces.formula import JET_ADVICE, Formula, Jet, lift, text_formula
-from mbd_bridge.forces.varying import Input
+from mbd_bridge.forces.varying import Input, Sampled
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.simulation.signals.signal import Constant, Sampled, TracedSignal
+from mbd_bridge.simulation.signals.signal import Constant, TracedSignal
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 
 Prescribed: TypeAlias = (

@@ -78,8 +78,7 @@ class Numbers(NamedTuple):
 
     def acting(self, system: System) -> Acting:
         """Return what acts at that time."""
-        own = system.forces_with(self.p)
-        return Acting.at(system, system.model_with(self.p), self.held, self.instant, own)
+        return Acting.at(system, system.machine(self.p), self.held, self.instant)
 
 
 def passage_of(
@@ -344,15 +343,11 @@ class SystemStep:
     def start_kernel(self) -> Kernel:
         """Return the kernel of the memory with which a motion begins: see `acts.kernel_of`."""
 
-        def of(acting: Callable[[Array, Array], Acting]) -> Traceable:
-            def function(
-                q: Array, v: Array, t: Array, held: Array, now: Array
-            ) -> tuple[Array, ...]:
-                return (self.start(acting(held, now), q, v, t[0], t[1:]),)
+        def function(*state: Any) -> tuple[Array, ...]:
+            return (self.start(*state),)
 
-            return function
-
-        return kernel_of(self.system, of, ("memory",), "start", f"{self.rows} {self._name}")
+        what = f"{self.rows} {self._name}"
+        return kernel_of(self.system, function, ("memory",), "start", what)
 
 
 class Start:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.forces.states import StartStates
+from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
@@ -131,7 +131,7 @@ class CoupledStep:
         given = System(system) if isinstance(system, Model) else system
         if given.number > 1:
             raise StateError("a step is that of one trajectory; give one value of each")
-        timeless = not (given.parts or given.nz)
+        timeless = not (given.parts or given.forces)
         self._leeway = np.inf if timeless else SAME_TIME
         self.system, self.z = coupled(given), given.states.start(z)[0]
         self.trajectory = Trajectory(self.system)

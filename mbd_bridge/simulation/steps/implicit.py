@@ -141,7 +141,8 @@ class ImplicitStep:
         )
         self._supported = bool(self.rows) and needs_support(model)
         damped = damping_forces(model, np.zeros(model.nv)) is not None
-        self._works = damped or bool(set(range(len(system.parts))) - system.passive)
+        active = len(system.forces) > len(system.passive)
+        self._works = damped or active or bool(system.parts)
         lam, force = len(self._of_velocity), model.nv if self._works else 0
         one = self._number.one_acceleration
         room = len(model.row_scale) + len(self._prescribed)
@@ -233,7 +234,7 @@ class ImplicitStep:
         acting, end, t = begin.acting(self.system), self._end(begin, x), begin.t[0]
         model, kept = acting.model, len(self.rows)
         force = recursive_loads(model, end.q, end.v, x[: model.nv]).forces
-        if self.system.torques or self.system.wrenches:
+        if self.system.pushed:
             force = force - acting.forces(t, end.q, end.v, end.z)
         if kept:
             phi_q = constraints(model, state_vectors(model, end.q, end.v)).phi_q[list(self.rows)]
@@ -354,7 +355,7 @@ class ImplicitStep:
         of flexible links.
         """
         force = zeros(acting.model.nv, q, v, lam)
-        if self.system.torques or self.system.wrenches:
+        if self.system.pushed:
             force[:] = acting.forces(t, q, v, z, but=self.system.passive)
         damping = damping_forces(acting.model, v)
         if damping is not None:

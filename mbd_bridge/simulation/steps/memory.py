@@ -133,8 +133,7 @@ class Begin(NamedTuple):
 
     def acting(self, system: System) -> Acting:
         """Return what acts at the end of the step."""
-        own = system.forces_with(self.p)
-        return Acting.at(system, system.model_with(self.p), self.held, self.instant, own)
+        return Acting.at(system, system.machine(self.p), self.held, self.instant)
 
 
 MOST_UNKNOWNS = 64
