@@ -19,7 +19,8 @@ sys.path.insert(0, str(HERE.parent))
 import pinocchio as pin  # noqa: E402
 
 from mbd_bridge.base.errors import FileError, MbdWarning  # noqa: E402
-from mbd_bridge.files import Description, document, read  # noqa: E402
+from mbd_bridge.files import document, read  # noqa: E402
+from mbd_bridge.model.description import Description  # noqa: E402
 from tests.robots import random_objects, robots, wheel_urdfs  # noqa: E402
 
 TARGET = HERE / "urdf_coverage.md"

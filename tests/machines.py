@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.files import Loop, LoopEnd
 from mbd_bridge.model import CUT_ROWS, build_model
+from mbd_bridge.model.description import Loop, LoopEnd
 from mbd_bridge.model.spatial import Frame
 from tests.carry import poses
 from tests.trees import random_state, random_tree

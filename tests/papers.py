@@ -11,7 +11,7 @@ import pinocchio as pin
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.files import Loop, LoopEnd
+from mbd_bridge.model.description import Loop, LoopEnd
 from mbd_bridge.model.spatial import Frame
 from tests.robots import own_urdfs
 

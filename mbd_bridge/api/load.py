@@ -14,7 +14,7 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import FileError, warn
 from mbd_bridge.base.extensions import extension, extensions, of_applications
-from mbd_bridge.files import Description, read
+from mbd_bridge.files import read
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.kinds import format_of
 from mbd_bridge.files.loops_sidecar import with_sidecar
@@ -24,6 +24,7 @@ from mbd_bridge.files.srdf import with_configurations
 from mbd_bridge.files.xml_reader import read_bytes
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
+from mbd_bridge.model.description import Description
 from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.flexible_links import with_flexible
 

@@ -27,7 +27,6 @@ from mbd_bridge.engines.crosscheck import Report, crosscheck
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import FrameKinematics, Reference
-from mbd_bridge.files import Description
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.files.whole_file import inputs_kept
 from mbd_bridge.forces.base import ForceElement, bound
@@ -50,6 +49,7 @@ from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.uncertainty import with_uncertainty
 from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
 from mbd_bridge.model.builder import with_payload
+from mbd_bridge.model.description import Description
 from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.flexible_links import with_flexible
 from mbd_bridge.model.outline import joint_table

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any, TypeVar
 
 from mbd_bridge.base.errors import (
     FileError,
@@ -17,6 +18,8 @@ from mbd_bridge.base.errors import (
 )
 from mbd_bridge.files.xml_reader import Element, line_of
 from mbd_bridge.model.spatial import Frame
+
+T = TypeVar("T")
 
 SHOWN = 3
 """How many places a warning names before it says how many more there are."""
@@ -123,6 +126,18 @@ class Document:
         """Return the error that names this file, the element and its line."""
         return FileError(message, self.file, line_of(element), describe(element))
 
+    def understood(self, element: Element, what: str, read: Callable[..., T], *values: Any) -> T:
+        """Return what a function reads of some values; a `ValueError` of it gets this place.
+
+        Parameters
+        ----------
+        what : the attribute concerned, "" for the element's own text
+        """
+        try:
+            return read(*values)
+        except ValueError as error:
+            raise self.error(element, f"{what}: {error}" if what else str(error)) from None
+
     def remark(self, kind: str, place: str) -> None:
         """Note that something of this kind is unusual there."""
         self.remarks.setdefault(kind, []).append(place)
@@ -172,17 +187,11 @@ class Document:
 
     def number(self, element: Element, name: str) -> float:
         """Return an attribute that must be a finite number."""
-        try:
-            return parse_number(self.attribute(element, name))
-        except ValueError as error:
-            raise self.error(element, f"{name}: {error}") from None
+        return self.understood(element, name, parse_number, self.attribute(element, name))
 
     def quantity(self, element: Element, name: str) -> float:
         """Return an attribute that must be a mass or moment of a possible size."""
-        try:
-            return bounded(self.number(element, name))
-        except ValueError as error:
-            raise self.error(element, f"{name}: {error}") from None
+        return self.understood(element, name, bounded, self.number(element, name))
 
     def optional_number(self, element: Element, name: str) -> float | None:
         """Return a finite number, or None where the attribute is left out."""
@@ -193,22 +202,18 @@ class Document:
     ) -> tuple[float, float, float]:
         """Return three finite numbers, or the default where the attribute is left out."""
         text = element.get(name)
-        if text is None and default is not None:
-            return default
-        try:
-            x, y, z = parse_numbers(text if text is not None else self.attribute(element, name), 3)
-        except ValueError as error:
-            raise self.error(element, f"{name}: {error}") from None
+        if text is None:
+            if default is not None:
+                return default
+            text = self.attribute(element, name)
+        x, y, z = self.understood(element, name, parse_numbers, text, 3)
         return x, y, z
 
     def direction(
         self, element: Element, name: str, default: tuple[float, float, float] | None = None
     ) -> tuple[float, float, float]:
         """Return three numbers made a unit vector; a zero vector is an error."""
-        try:
-            return unit_vector(self.vector(element, name, default))
-        except ValueError as error:
-            raise self.error(element, f"{name}: {error}") from None
+        return self.understood(element, name, unit_vector, self.vector(element, name, default))
 
     def origin(self, element: Element, tag: str = "origin") -> Frame:
         """Return the frame of a child ``<origin xyz rpy>``; identity where there is none."""
@@ -219,11 +224,8 @@ class Document:
 
     def frame(self, element: Element) -> Frame:
         """Return the frame that an element's own xyz and rpy say (m, rad)."""
-        zero = (0.0, 0.0, 0.0)
-        try:
-            return pose(self.vector(element, "xyz", zero), self.vector(element, "rpy", zero))
-        except ValueError as error:
-            raise self.error(element, f"xyz: {error}") from None
+        xyz, rpy = (self.vector(element, name, (0.0, 0.0, 0.0)) for name in ("xyz", "rpy"))
+        return self.understood(element, "xyz", pose, xyz, rpy)
 
 
 def unit_vector(vector: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -1,14 +1,18 @@
-"""``<joint>``: an edge of the file's tree."""
+"""``<joint>`` and ``<inertial>`` of a URDF, and what SDF has in common with it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from mbd_bridge.files.document import Document, unknown
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.files.document import NO_MESH, REFUSED_MESH, Document, parse_numbers, unknown
+from mbd_bridge.files.mesh_paths import MeshFinder
 from mbd_bridge.files.xml_reader import Element, line_of
 from mbd_bridge.model.axes import parallel
-from mbd_bridge.model.description import Joint, Limits, Mimic, Vector3
-from mbd_bridge.model.spatial import Array, Inertia
+from mbd_bridge.model.description import Geometry, Joint, Limits, Mimic, Vector3
+from mbd_bridge.model.spatial import Array, Frame, Inertia
 
 JOINT_TYPES = (
     "revolute",
@@ -90,10 +94,16 @@ def _read_limits(document: Document, joint: Element) -> Limits:
     lower, upper, effort, velocity = (
         document.optional_number(element, name) for name in ("lower", "upper", "effort", "velocity")
     )
-    if lower is not None and upper is not None and lower > upper:
+    if lower is not None and upper is not None:
+        remark_reversed(document, element, lower, upper)
+    return Limits(lower, upper, effort, velocity)
+
+
+def remark_reversed(document: Document, element: Element, lower: float, upper: float) -> None:
+    """Remark on limits that leave nothing between them."""
+    if lower > upper:
         kind = "limits are reversed, read as they stand (swap lower and upper, or leave them out)"
         document.remark_at(kind, element, f"lower {lower:g} > upper {upper:g}")
-    return Limits(lower, upper, effort, velocity)
 
 
 def _read_mimic(document: Document, joint: Element, kind: str) -> Mimic | None:
@@ -156,19 +166,30 @@ def read_inertial(document: Document, link: Element) -> Inertia | None:
         document.quantity(moments, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     )
     central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    why = unphysical(mass, central)
-    if why:
-        document.remark_at("physically impossible inertia, used unchanged", moments, why)
-    frame = document.origin(element)
-    inertia = Inertia(mass, np.zeros(3), central)
+    remark_unphysical(document, moments, mass, central)
+    return inertia_at(document.origin(element), mass, central)
+
+
+def inertia_at(frame: Frame, mass: float, central: Array) -> Inertia:
+    """Return the inertia of a mass whose moments are given about a frame's origin, in its axes.
+
+    It is in the frame's parent, and without the rounding difference between off-diagonal entries.
+    """
     if np.array_equal(frame.rotation, np.eye(3)):
         return Inertia(mass, frame.translation, central)
-    return _symmetric(inertia.seen_from(frame))
+    turned = Inertia(mass, np.zeros(3), central).seen_from(frame)
+    return Inertia(mass, turned.centre, (turned.central + turned.central.T) / 2.0)
 
 
-def _symmetric(inertia: Inertia) -> Inertia:
-    """Return the inertia without the rounding difference between its off-diagonal entries."""
-    return Inertia(inertia.mass, inertia.centre, (inertia.central + inertia.central.T) / 2.0)
+def remark_unphysical(document: Document, element: Element, mass: float, central: Array) -> None:
+    """Remark on moments that no body can have."""
+    why = unphysical(mass, central)
+    if why:
+        document.remark_at(UNPHYSICAL, element, why)
+
+
+UNPHYSICAL = "physically impossible inertia, used unchanged"
+"""A kind of remark."""
 
 
 def unphysical(mass: float, central: Array) -> str:
@@ -191,3 +212,51 @@ def unphysical(mass: float, central: Array) -> str:
     if c - (a + b) > ROUNDING * (abs(a) + abs(b) + abs(c)):
         return f"{shown}: the largest exceeds the sum of the others"
     return ""
+
+
+# ``<visual>`` and ``<collision>``: shapes for pictures and contact.
+
+SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+"""Shapes made of single numbers, and what these are called."""
+
+Colour = tuple[float, float, float, float]
+
+
+def read_shapes(
+    document: Document, link: Element, tag: str, read: Callable[[Element], Geometry]
+) -> tuple[Geometry, ...]:
+    """Return the shapes of a link's elements of one name; faulty ones are left out and noted.
+
+    Parameters
+    ----------
+    read : returns what one element says
+    """
+    shapes = []
+    for element in link.findall(tag):
+        try:
+            shapes.append(read(element))
+        except FileError as error:
+            place = f"line {error.line} {error.element} ({error.message})"
+            document.remark("a shape is left out (the dynamics do not need it)", place)
+    return tuple(shapes)
+
+
+def mesh_path(document: Document, uri: str, meshes: MeshFinder) -> str | None:
+    """Return where a mesh is; None, with a remark, if it is nowhere or is not read."""
+    path = meshes.find(uri)
+    if path is None:
+        document.remark(REFUSED_MESH if meshes.refusal(uri) else NO_MESH, uri)
+    return path
+
+
+def read_colour(text: str, *counts: int) -> Colour | None:
+    """Return a colour of so many numbers; what is none is None: it is for pictures only."""
+    count = len(text.split())
+    if count not in counts:
+        return None
+    try:
+        parts = [min(max(x, 0.0), 1.0) for x in parse_numbers(text, count)]
+    except ValueError:
+        return None
+    red, green, blue, alpha = [*parts, 1.0][:4]
+    return red, green, blue, alpha

@@ -202,37 +202,31 @@ def read_sw2robot(
 ) -> Told:
     """Return the loops, and the joints without the mimics that stand for them."""
     table = read_yaml(path).table(SW2ROBOT_KEYS)
-    items = table["closures"].items() if "closures" in table else []
+    items = _items(table, "closures")
     names = [link.name for link in links]
-    closures = [item.table(("link_a", "link_b", "point", "axis")) for item in items]
-    ends = [_needed(one, key, item).text() for one, item in zip(closures, items, strict=True)
-            for key in ("link_a", "link_b")]  # fmt: skip
+    for item in items:
+        item.table(("link_a", "link_b", "point", "axis"))
+    ends = [item.required(key).text() for item in items for key in ("link_a", "link_b")]
     if items and not set(ends) & set(names):
         document.remark("not read, since it names no link of this robot", str(path))
         return Told(joints)
     poses = _poses(joints)
     loops = []
-    for item, one in zip(items, closures, strict=True):
-        point = Frame(np.eye(3), np.array(_needed(one, "point", item).vector()))
-        axis = _needed(one, "axis", item)
-        for key in ("link_a", "link_b"):
-            if one[key].text() not in names:
-                raise one[key].error(unknown("link", one[key].text(), names))
+    for item in items:
+        point = Frame(np.eye(3), np.array(item.required("point").vector()))
+        axis, sides = item.required("axis"), [item.required(key) for key in ("link_a", "link_b")]
+        for side in sides:
+            if side.text() not in names:
+                raise side.error(unknown("link", side.text(), names))
         with axis.placed(ValueError):
             direction = unit_vector(axis.vector())
         a, b = (
-            LoopEnd(link, poses.get(link, Frame.identity()).inverse() @ point)
-            for link in (one["link_a"].text(), one["link_b"].text())
+            LoopEnd(side.text(), poses.get(side.text(), Frame.identity()).inverse() @ point)
+            for side in sides
         )
         name = f"{a.link}-{b.link}"
         loops.append(Loop(name, "revolute", a, b, direction, line=item.line, source=str(path)))
     return Told(_free(document, joints, table), tuple(loops), _independent(table, joints))
-
-
-def _needed(table: dict[str, Node], key: str, item: Node) -> Node:
-    if key not in table:
-        raise item.error(f"the key {key!r} is missing (keys here: {', '.join(table)}); add it")
-    return table[key]
 
 
 def _poses(joints: Sequence[Joint]) -> dict[str, Frame]:
@@ -253,8 +247,7 @@ def _free(
     document: Document, joints: tuple[Joint, ...], table: dict[str, Node]
 ) -> tuple[Joint, ...]:
     """Return the joints; those that a loop moves do not mimic another one besides."""
-    named = table["dependent"].items() if "dependent" in table else []
-    dependent = {node.text() for node in named}
+    dependent = {node.text() for node in _items(table, "dependent")}
     free = []
     for joint in joints:
         if joint.name in dependent and joint.mimic is not None:

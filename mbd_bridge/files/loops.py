@@ -32,7 +32,8 @@ belt: q(joint) = ratio * q(follows) + offset, or a differential, with several th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -73,8 +74,8 @@ def read_loops(document: Document, robot: Element) -> list[Loop]:
 
 def read_couplings(document: Document, robot: Element) -> list[Coupling]:
     """Return the gears that the URDF's own elements say."""
-    own = (element for element in robot.findall("coupling") if element.find("predecessor") is None)
-    return [_read_coupling(document, element) for element in own]
+    gears = (e for e in robot.findall("coupling") if e.find("predecessor") is None)
+    return [_read_coupling(document, element) for element in gears]
 
 
 def _read_coupling(document: Document, element: Element) -> Coupling:
@@ -83,7 +84,7 @@ def _read_coupling(document: Document, element: Element) -> Coupling:
     if leaders and element.get("follows") is not None:
         raise document.error(element, "'follows' is an attribute and an element; leave one out")
     if leaders:
-        follows = tuple(_leader(document, one, "joint") for one in leaders)
+        follows = tuple(_leader(document, leader, "joint") for leader in leaders)
     else:
         follows = (_leader(document, element, "follows"),)
     return Coupling(
@@ -99,10 +100,7 @@ def _read_coupling(document: Document, element: Element) -> Coupling:
 def _leader(document: Document, element: Element, attribute: str) -> tuple[str, float]:
     """Return the name of a coordinate that is followed, and the ratio."""
     ratio = document.number(element, "ratio")
-    try:
-        check_ratio(ratio)
-    except ValueError as error:
-        raise document.error(element, f"ratio: {error}") from None
+    document.understood(element, "ratio", check_ratio, ratio)
     return document.attribute(element, attribute), ratio
 
 
@@ -136,10 +134,7 @@ def loop_type(name: str) -> str:
 
 
 def _type(document: Document, element: Element) -> str:
-    try:
-        return loop_type(document.attribute(element, "type"))
-    except ValueError as error:
-        raise document.error(element, str(error)) from None
+    return document.understood(element, "", loop_type, document.attribute(element, "type"))
 
 
 def _axis(document: Document, element: Element, tag: str, default: Vector3) -> Vector3:
@@ -173,10 +168,7 @@ def _radius(document: Document, element: Element, kind: str) -> float | None:
             message = f"a radius is for rolling loops, this one is {kind}; remove it"
             raise document.error(element, message)
         return None
-    try:
-        return check_radius(document.number(element, "radius"))
-    except ValueError as error:
-        raise document.error(element, f"radius: {error}") from None
+    return document.understood(element, "radius", check_radius, document.number(element, "radius"))
 
 
 def _mask(document: Document, element: Element, kind: str) -> tuple[int, ...] | None:
@@ -185,45 +177,70 @@ def _mask(document: Document, element: Element, kind: str) -> tuple[int, ...] | 
         if element.get("rows") is not None:
             raise document.error(element, f"rows are for masks, a {kind} loop has its own; remove")
         return None
-    text = document.attribute(element, "rows")
-    try:
-        return mask_of(parse_numbers(text, 6))
-    except ValueError as error:
-        raise document.error(element, f"rows: {error}") from None
+    numbers = document.understood(
+        element, "rows", parse_numbers, document.attribute(element, "rows"), 6
+    )
+    return document.understood(element, "rows", mask_of, numbers)
 
 
 def _read_loop_joint(document: Document, element: Element) -> Loop:
     kind = _type(document, element)
-    ends = []
-    for tag in ("link1", "link2"):
-        side = document.needed_child(element, tag, f'<{tag} link="..." xyz="..." rpy="..."/>')
-        ends.append(LoopEnd(document.attribute(side, "link"), document.frame(side)))
+    form = '<{tag} link="..." xyz="..." rpy="..."/>'
+    ends = _ends(document, element, ("link1", "link2"), form, document.frame)
     axis, axis2 = DEFAULT_AXIS, None
     if kind in TYPES_WITH_AXIS:
         axis = _axis(document, element, "axis", DEFAULT_AXIS)
     if kind == "universal":
         axis2 = _second_axis(document, element, "axis2", axis)
     if kind == "rolling":
-        axis2 = _wheel_axis(document, element)
+        wheel = document.needed_child(element, "axis2", '<axis2 xyz="0 1 0"/>')
+        axis2 = document.direction(wheel, "xyz")
+    loop = _loop(document, element, kind, ends, axis, axis2)
+    return replace(loop, radius=_radius(document, element, kind))
+
+
+def _loop(
+    document: Document,
+    element: Element,
+    kind: str,
+    ends: Ends,
+    axis: Vector3,
+    axis2: Vector3 | None,
+) -> Loop:
+    """Return a loop with its length or its rows, where its type has such."""
     return Loop(
-        name=document.attribute(element, "name"),
-        type=kind,
-        predecessor=ends[0],
-        successor=ends[1],
-        axis=axis,
-        axis2=axis2,
+        document.attribute(element, "name"),
+        kind,
+        *ends,
+        axis,
+        axis2,
         length=_length(document, element, kind),
         rows=_mask(document, element, kind),
         line=line_of(element),
         source=document.file,
-        radius=_radius(document, element, kind),
     )
 
 
-def _wheel_axis(document: Document, element: Element) -> Vector3:
-    """Return the axis of a rolling wheel, in link2's frame."""
-    child = document.needed_child(element, "axis2", '<axis2 xyz="0 1 0"/>')
-    return document.direction(child, "xyz")
+Ends = tuple[LoopEnd, LoopEnd]
+
+
+def _ends(
+    document: Document,
+    element: Element,
+    tags: tuple[str, str],
+    form: str,
+    place: Callable[[Element], Frame],
+) -> Ends:
+    """Return both sides of a loop joint.
+
+    Parameters
+    ----------
+    tags : of their elements, which are written in such a form
+    place : returns the frame that such an element says
+    """
+    sides = [document.needed_child(element, tag, form.format(tag=tag)) for tag in tags]
+    first, second = (LoopEnd(document.attribute(side, "link"), place(side)) for side in sides)
+    return first, second
 
 
 def _read_constraint(document: Document, element: Element) -> Loop:
@@ -255,20 +272,9 @@ def _read_constraint(document: Document, element: Element) -> Loop:
         if on_child != axis:
             turn = rotation_between(np.array(axis), np.array(on_child))
             frame = frame @ Frame(turn, np.zeros(3))
-    return Loop(
-        name=document.attribute(element, "name"),
-        type=kind,
-        predecessor=LoopEnd(
-            document.attribute(parent, "link"), document.origin(element, "parent_origin")
-        ),
-        successor=LoopEnd(document.attribute(child, "link"), frame),
-        axis=axis,
-        axis2=axis2,
-        length=_length(document, element, kind),
-        rows=_mask(document, element, kind),
-        line=line_of(element),
-        source=document.file,
-    )
+    links = [document.attribute(side, "link") for side in (parent, child)]
+    ends = LoopEnd(links[0], document.origin(element, "parent_origin")), LoopEnd(links[1], frame)
+    return _loop(document, element, kind, ends, axis, axis2)
 
 
 def _second_axis(document: Document, element: Element, tag: str, axis: Vector3) -> Vector3 | None:
@@ -328,29 +334,17 @@ def read_urdf_plus_loops(document: Document, robot: Element) -> list[Loop]:
 
 
 def _read_loop(document: Document, element: Element) -> Loop:
-    try:
-        kind = loop_type(document.attribute(element, "type"))
-    except ValueError as error:
-        raise document.error(element, str(error)) from None
+    kind = _type(document, element)
     if kind in BEYOND:
         message = f"a {kind} loop is written as a <loop_joint>: a <loop> has no place for its data"
         raise document.error(element, message)
-    ends = []
-    for tag in ("predecessor", "successor"):
-        side = document.needed_child(element, tag, f'<{tag} link="..."><origin xyz="..."/></{tag}>')
-        ends.append(LoopEnd(document.attribute(side, "link"), document.origin(side)))
-    axis = document.child(element, "axis")
-    return Loop(
-        name=document.attribute(element, "name"),
-        type=kind,
-        predecessor=ends[0],
-        successor=ends[1],
-        axis=DEFAULT_AXIS
-        if axis is None or kind not in TYPES_WITH_AXIS
-        else document.direction(axis, "xyz", DEFAULT_AXIS),
-        line=line_of(element),
-        source=document.file,
-    )
+    form = '<{tag} link="..."><origin xyz="..."/></{tag}>'
+    ends = _ends(document, element, ("predecessor", "successor"), form, document.origin)
+    axis = DEFAULT_AXIS
+    if kind in TYPES_WITH_AXIS:
+        axis = _axis(document, element, "axis", DEFAULT_AXIS)
+    name, line = document.attribute(element, "name"), line_of(element)
+    return Loop(name, kind, *ends, axis, line=line, source=document.file)
 
 
 def read_urdf_plus_couplings(
@@ -358,8 +352,8 @@ def read_urdf_plus_couplings(
 ) -> list[Coupling]:
     """Return the gears of the ``<coupling>`` elements with predecessor and successor."""
     above = {joint.child: joint for joint in joints}
-    found = (e for e in robot.findall("coupling") if e.find("predecessor") is not None)
-    return [_read_urdf_plus_coupling(document, element, above) for element in found]
+    gears = (e for e in robot.findall("coupling") if e.find("predecessor") is not None)
+    return [_read_urdf_plus_coupling(document, element, above) for element in gears]
 
 
 def _read_urdf_plus_coupling(
@@ -371,13 +365,10 @@ def _read_urdf_plus_coupling(
         link = document.attribute(side, "link")
         if link not in above and link not in {joint.parent for joint in above.values()}:
             raise document.error(side, unknown("link", link, above))
-        chains.append(_chain(link, above))
+        chains.append(joints_above(link, above))
     value = document.needed_child(element, "ratio", '<ratio value="6"/>')
     ratio = document.number(value, "value")
-    try:
-        check_ratio(ratio)
-    except ValueError as error:
-        raise document.error(value, f"value: {error}") from None
+    document.understood(value, "value", check_ratio, ratio)
     to_predecessor, to_successor = chains
     shared = {joint.name for joint in to_predecessor} & {joint.name for joint in to_successor}
     terms = [(_coordinate(document, element, joint), 1.0) for joint in to_successor]
@@ -389,23 +380,23 @@ def _read_urdf_plus_coupling(
             f"between the two links and their nearest common ancestor {len(terms)} joints move; "
             f"a coupling needs two or more",
         )
-    (joint, own), *others = terms
+    (joint, factor_of_joint), *others = terms
     return Coupling(
         document.attribute(element, "name"),
         joint,
-        tuple((name, -factor / own) for name, factor in others),
+        tuple((name, -factor / factor_of_joint) for name, factor in others),
         line=line_of(element),
         source=document.file,
     )
 
 
-def _chain(link: str, above: dict[str, Joint]) -> list[Joint]:
-    """Return the joints from a link up to the root."""
-    found = []
+def joints_above(link: str, above: Mapping[str, Joint]) -> list[Joint]:
+    """Return the joints from a link up to the root; `above` holds the joint that carries each."""
+    chain = []
     while link in above:
-        found.append(above[link])
+        chain.append(above[link])
         link = above[link].parent
-    return found
+    return chain
 
 
 def _coordinate(document: Document, element: Element, joint: Joint) -> str:

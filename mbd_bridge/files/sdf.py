@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.checks import (
     check_couplings,
     check_loops,
@@ -17,15 +17,19 @@ from mbd_bridge.files.checks import (
     joint_error,
 )
 from mbd_bridge.files.document import (
-    NO_MESH,
-    REFUSED_MESH,
     Document,
     LeftOut,
-    parse_numbers,
     quote,
     unknown,
 )
-from mbd_bridge.files.elements import unphysical
+from mbd_bridge.files.elements import (
+    SIZES,
+    inertia_at,
+    mesh_path,
+    read_colour,
+    read_shapes,
+    remark_unphysical,
+)
 from mbd_bridge.files.mesh_paths import MeshFinder
 from mbd_bridge.files.sdf_document import (
     Files,
@@ -46,12 +50,10 @@ from mbd_bridge.model.description import (
     Geometry,
     Joint,
     Link,
-    Loop,
-    LoopEnd,
     Vector3,
 )
-from mbd_bridge.model.recut import turn_round
-from mbd_bridge.model.spatial import Frame, Inertia
+from mbd_bridge.model.recut import as_cut, turn_round
+from mbd_bridge.model.spatial import Inertia
 
 # An SDF file to a description: one model, with the models in it and those that it includes.
 #
@@ -69,9 +71,6 @@ from mbd_bridge.model.spatial import Frame, Inertia
 
 FREEDOMS = {"fixed": 0, "universal": 2, "spherical": 3}
 """Degrees of freedom of types that have not one."""
-
-AS_LOOP = {"prismatic": "translational", "continuous": "revolute"}
-"""Names of cuts of joints whose type the table of cuts calls otherwise."""
 
 
 def spanning_tree(
@@ -134,28 +133,11 @@ def spanning_tree(
     return tree, [joints[k] for k in range(len(joints)) if k not in chosen], parts[1:]
 
 
-def as_loop(joint: Joint) -> Loop:
-    """Return a joint as one that closes a loop."""
-    return Loop(
-        joint.name,
-        AS_LOOP.get(joint.type, joint.type),
-        LoopEnd(joint.parent, joint.origin),
-        LoopEnd(joint.child, joint.child_frame),
-        joint.axis,
-        joint.axis2,
-        line=joint.line,
-        source=joint.source,
-    )
-
-
 DEFAULT_MASS, DEFAULT_MOMENT = 1.0, 1.0
 """kg and kg m² of a link for which the file says nothing: SDF's own."""
 
 NO_INERTIAL = "links without <inertial> have SDF's 1 kg and 1 kg m²"
 """A kind of remark."""
-
-SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
-"""Shapes made of single numbers."""
 
 ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
@@ -175,11 +157,15 @@ def read_link(scope: Scope, element: Element, left_out: LeftOut) -> Link:
         number(document, decay, tag, 0.0) for tag in ("linear", "angular")
     ):
         left_out.add("drag of links (<velocity_decay>)", name)
+    visuals, collisions = (
+        read_shapes(document, element, tag, partial(_shape, document, meshes))
+        for tag in ("visual", "collision")
+    )
     return Link(
         name,
         _inertia(document, element, left_out, name),
-        _shapes(document, element, "visual", meshes),
-        _shapes(document, element, "collision", meshes),
+        visuals,
+        collisions,
         line_of(element),
     )
 
@@ -204,32 +190,14 @@ def _inertia(document: Document, link: Element, left_out: LeftOut, name: str) ->
         values = {tag: number(document, moments, tag, values[tag]) for tag in ENTRIES}
     xx, yy, zz, xy, xz, yz = values.values()
     central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    why = unphysical(mass, central)
-    if why:
-        document.remark_at("physically impossible inertia, used unchanged", element, why)
+    remark_unphysical(document, element, mass, central)
     frame, relative = pose_of(document, element)
     if relative:
         raise document.error(element, "the pose of an inertia is in its link; remove relative_to")
-    if np.array_equal(frame.rotation, np.eye(3)):
-        return Inertia(mass, frame.translation, central)
-    seen = Inertia(mass, np.zeros(3), central).seen_from(frame)
-    return Inertia(mass, seen.centre, (seen.central + seen.central.T) / 2.0)
+    return inertia_at(frame, mass, central)
 
 
-def _shapes(
-    document: Document, link: Element, tag: str, meshes: MeshFinder
-) -> tuple[Geometry, ...]:
-    shapes = []
-    for element in link.findall(tag):
-        try:
-            shapes.append(_shape(document, element, meshes))
-        except FileError as error:
-            place = f"line {error.line} {error.element} ({error.message})"
-            document.remark("a shape is left out (the dynamics do not need it)", place)
-    return tuple(shapes)
-
-
-def _shape(document: Document, element: Element, meshes: MeshFinder) -> Geometry:
+def _shape(document: Document, meshes: MeshFinder, element: Element) -> Geometry:
     geometry = document.child(element, "geometry")
     shape = None if geometry is None else next(iter(geometry), None)
     if shape is None:
@@ -237,12 +205,11 @@ def _shape(document: Document, element: Element, meshes: MeshFinder) -> Geometry
     origin, relative = pose_of(document, element)
     if relative and relative != (element.getparent() or element).get("name"):
         raise document.error(element, f"its pose is relative to {relative!r:.80}, not to its link")
-    kind, colour = str(shape.tag), _colour(element)
+    kind = str(shape.tag)
+    colour = read_colour(element.findtext("material/diffuse") or "", 3, 4)
     if kind == "mesh":
         uri = text(document, shape, "uri")
-        path = meshes.find(uri)
-        if path is None:
-            document.remark(REFUSED_MESH if meshes.refusal(uri) else NO_MESH, uri)
+        path = mesh_path(document, uri, meshes)
         return Geometry(kind, origin, (), uri, path, _vector(document, shape, "scale"), colour)
     if kind == "box":
         return Geometry(kind, origin, _vector(document, shape, "size"), colour=colour)
@@ -256,21 +223,6 @@ def _vector(document: Document, element: Element, tag: str) -> Vector3:
         return 1.0, 1.0, 1.0
     x, y, z = numbers(document, child, 3)
     return x, y, z
-
-
-def _colour(element: Element) -> tuple[float, float, float, float] | None:
-    """Return a shape's diffuse colour; what is no colour is none: it is for pictures only."""
-    diffuse = element.findtext("material/diffuse")
-    if diffuse is None:
-        return None
-    parts = diffuse.split()
-    try:
-        colour = [min(max(x, 0.0), 1.0) for x in parse_numbers(diffuse, len(parts))]
-    except ValueError:
-        return None
-    if len(colour) not in (3, 4):
-        return None
-    return colour[0], colour[1], colour[2], (*colour, 1.0)[3]
 
 
 WORLD = "world"
@@ -408,7 +360,7 @@ def _assembled(
                 document.file,
             )
     placed = scope.frame(base, scope.model)
-    if not to_world and (parts or not _is_identity(placed)):
+    if not to_world and (parts or not placed.is_identity()):
         links = [Link(WORLD), *links]
         tree.append(Joint(PLACED, "fixed", WORLD, base, placed))
     fixed = {
@@ -430,15 +382,11 @@ def _assembled(
         name=scope.name or "model",
         links=tuple(links),
         joints=tuple(tree),
-        loops=tuple(as_loop(joint) for joint in cut),
+        loops=tuple(as_cut(joint) for joint in cut),
         couplings=couplings,
         format="SDF",
         joint_dynamics=True,
     )
-
-
-def _is_identity(frame: Frame) -> bool:
-    return bool(np.array_equal(frame.rotation, np.eye(3)) and not frame.translation.any())
 
 
 def _check_mimics(file: str, joints: Sequence[Joint]) -> None:

@@ -21,7 +21,7 @@ from mbd_bridge.files.document import (
     parse_numbers,
     pose,
     quote,
-    unit_vector as unit,
+    unit_vector,
 )
 from mbd_bridge.files.mesh_paths import PACKAGE_SCHEMES, MeshFinder
 from mbd_bridge.files.xml_reader import MAX_BYTES, MAX_ELEMENTS, Element, decode, parse, read_bytes
@@ -40,9 +40,9 @@ SHORTEST = 1e-6
 def text(document: Document, element: Element, tag: str, default: str | None = None) -> str:
     """Return the text of a child; without a default it must be there and not be blank."""
     child = document.child(element, tag)
-    found = "" if child is None else (child.text or "").strip()
-    if found:
-        return found
+    content = "" if child is None else (child.text or "").strip()
+    if content:
+        return content
     if default is None or (child is not None and not len(child)):
         what = "is missing" if child is None else "is empty"
         raise document.error(element, f"<{tag}> {what}; write it")
@@ -54,10 +54,8 @@ def number(document: Document, element: Element, tag: str, default: float) -> fl
     child = document.child(element, tag)
     if child is None:
         return default
-    try:
-        return bounded(parse_number((child.text or "").strip()))
-    except ValueError as error:
-        raise document.error(child, str(error)) from None
+    value = document.understood(child, "", parse_number, (child.text or "").strip())
+    return document.understood(child, "", bounded, value)
 
 
 def flag(document: Document, element: Element, tag: str, *, default: bool = False) -> bool:
@@ -65,18 +63,15 @@ def flag(document: Document, element: Element, tag: str, *, default: bool = Fals
     child = document.child(element, tag)
     if child is None:
         return default
-    said = (child.text or "").strip().lower()
-    if said not in FLAGS:
-        raise document.error(child, f"expected 1, 0, true or false, got {quote(said)}")
-    return FLAGS[said]
+    word = (child.text or "").strip().lower()
+    if word not in FLAGS:
+        raise document.error(child, f"expected 1, 0, true or false, got {quote(word)}")
+    return FLAGS[word]
 
 
 def numbers(document: Document, element: Element, count: int) -> tuple[float, ...]:
     """Return the numbers that an element holds."""
-    try:
-        return parse_numbers(element.text or "", count)
-    except ValueError as error:
-        raise document.error(element, str(error)) from None
+    return document.understood(element, "", parse_numbers, element.text or "", count)
 
 
 def direction(document: Document, element: Element, default: Vector3) -> Vector3:
@@ -84,11 +79,7 @@ def direction(document: Document, element: Element, default: Vector3) -> Vector3
     child = document.child(element, "xyz")
     if child is None:
         return default
-    x, y, z = numbers(document, child, 3)
-    try:
-        return unit((x, y, z))
-    except ValueError as error:
-        raise document.error(child, str(error)) from None
+    return document.understood(child, "", unit_vector, numbers(document, child, 3))
 
 
 def pose_of(document: Document, element: Element) -> tuple[Frame, str]:
@@ -107,10 +98,7 @@ def pose_of(document: Document, element: Element) -> tuple[Frame, str]:
     x, y, z, *rpy = numbers(document, child, 6)
     if FLAGS.get((child.get("degrees") or "false").lower(), False):
         rpy = [math.radians(angle) for angle in rpy]
-    try:
-        return pose((x, y, z), (rpy[0], rpy[1], rpy[2])), relative
-    except ValueError as error:
-        raise document.error(child, str(error)) from None
+    return document.understood(child, "", pose, (x, y, z), rpy), relative
 
 
 def _by_quaternion(document: Document, child: Element) -> Frame:
@@ -120,11 +108,8 @@ def _by_quaternion(document: Document, child: Element) -> Frame:
     if largest < SHORTEST:
         raise document.error(child, "the quaternion is zero, which is no rotation; write 0 0 0 1")
     turn = turn / largest
-    try:
-        translation = np.array([bounded(value) for value in (x, y, z)])
-    except ValueError as error:
-        raise document.error(child, str(error)) from None
-    return Frame(quaternion_matrix(turn / np.linalg.norm(turn)), translation)
+    translation = [document.understood(child, "", bounded, value) for value in (x, y, z)]
+    return Frame(quaternion_matrix(turn / np.linalg.norm(turn)), np.array(translation))
 
 
 VERSIONS = (1, 4), (1, 12)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.files.document import Document, LeftOut, quote, unknown
+from mbd_bridge.files.elements import remark_reversed
 from mbd_bridge.files.sdf_document import direction, flag, number, text
 from mbd_bridge.files.sdf_scopes import MODEL, Scope
 from mbd_bridge.files.xml_reader import Element, line_of
@@ -167,9 +168,7 @@ def _limits(document: Document, axis: Element) -> Limits:
     lower = _bound(document, limit, "lower", -UNLIMITED)
     upper = _bound(document, limit, "upper", UNLIMITED)
     effort, velocity = (_bound(document, limit, tag, -1.0) for tag in ("effort", "velocity"))
-    if lower > upper:
-        kind = "limits are reversed, read as they stand (swap lower and upper, or leave them out)"
-        document.remark_at(kind, limit, f"lower {lower:g} > upper {upper:g}")
+    remark_reversed(document, limit, lower, upper)
     return Limits(
         lower if lower > -UNLIMITED else None,
         upper if upper < UNLIMITED else None,

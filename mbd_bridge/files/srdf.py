@@ -29,8 +29,8 @@ def with_configurations(description: Description) -> Description:
     path = _srdf_of(Path(description.source or ""))
     if path is None:
         return description
-    found, notes = read_srdf(path, description)
-    return replace(description, configurations=found, notes=(*description.notes, *notes))
+    configurations, notes = read_srdf(path, description)
+    return replace(description, configurations=configurations, notes=(*description.notes, *notes))
 
 
 def read_srdf(path: Path, description: Description) -> tuple[Configurations, tuple[str, ...]]:
@@ -49,10 +49,10 @@ def read_srdf(path: Path, description: Description) -> tuple[Configurations, tup
     joints = {joint.name: joint for joint in description.joints}
     others = {loop.name for loop in description.loops}
     others |= {coupling.name for coupling in description.couplings}
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    configurations: dict[str, dict[str, tuple[float, ...]]] = {}
     for state in root.findall("group_state"):
         name = document.attribute(state, "name")
-        values = found.setdefault(name, {})
+        values = configurations.setdefault(name, {})
         for element in state.findall("joint"):
             joint = document.attribute(element, "name")
             numbers = _numbers(document, element)
@@ -66,7 +66,7 @@ def read_srdf(path: Path, description: Description) -> tuple[Configurations, tup
                 raise document.error(
                     element, f"{quote(joint)} has two values in {quote(name)}; leave one out"
                 )
-    return found, left_out.warn()
+    return configurations, left_out.warn()
 
 
 def _srdf_of(source: Path) -> Path | None:
@@ -80,10 +80,8 @@ def _srdf_of(source: Path) -> Path | None:
 
 
 def _numbers(document: Document, element: Element) -> tuple[float, ...]:
-    try:
-        return tuple(parse_number(text) for text in document.attribute(element, "value").split())
-    except ValueError as error:
-        raise document.error(element, f"value: {error}") from None
+    words = document.attribute(element, "value").split()
+    return tuple(document.understood(element, "value", parse_number, word) for word in words)
 
 
 def _count(joint: Joint | None) -> int:

@@ -51,15 +51,16 @@ from mbd_bridge.base.extras import needed
 from mbd_bridge.base.forking import hold_over_forks
 from mbd_bridge.files import loops
 from mbd_bridge.files.checks import check_couplings, check_loops, check_mimics, check_tree
-from mbd_bridge.files.document import (
-    NO_MESH,
-    REFUSED_MESH,
-    Document,
-    parse_number,
-    parse_numbers,
-    quote,
+from mbd_bridge.files.document import REFUSED_MESH, Document, parse_number, quote
+from mbd_bridge.files.elements import (
+    SIZES,
+    Colour,
+    mesh_path,
+    read_colour,
+    read_inertial,
+    read_joint,
+    read_shapes,
 )
-from mbd_bridge.files.elements import read_inertial, read_joint
 from mbd_bridge.files.kinds import Format, format_of
 from mbd_bridge.files.loop_dialects import told_by_others
 from mbd_bridge.files.loops import read_couplings, read_loops
@@ -153,33 +154,22 @@ def _found_by(packages: MeshFinder) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-SIZES = {
-    "sphere": ("radius",),
-    "cylinder": ("radius", "length"),
-    "capsule": ("radius", "length"),
-}
-"""Shapes made of single numbers, and the attributes that hold them."""
-
 UNIT_SCALE: Vector3 = (1.0, 1.0, 1.0)
 
 
-def read_shapes(
+def _read_shapes(
     document: Document, link: Element, tag: str, meshes: MeshFinder
 ) -> tuple[Geometry, ...]:
     """Return the shapes of one link's ``<visual>`` or ``<collision>`` elements."""
-    shapes = []
-    for element in link.findall(tag):
-        try:
-            shape = _read_shape(document, element, meshes)
-            material = _material(element)
-            if material is not None:
-                texture = _texture(document, material, meshes)
-                shape = replace(shape, colour=_colour(material), texture=texture)
-            shapes.append(shape)
-        except FileError as error:
-            place = f"line {error.line} {error.element} ({error.message})"
-            document.remark("a shape is left out (the dynamics do not need it)", place)
-    return tuple(shapes)
+
+    def read(element: Element) -> Geometry:
+        shape, material = _read_shape(document, element, meshes), _material(element)
+        if material is None:
+            return shape
+        texture = _texture(document, material, meshes)
+        return replace(shape, colour=_colour(material), texture=texture)
+
+    return read_shapes(document, link, tag, read)
 
 
 def _read_shape(document: Document, element: Element, meshes: MeshFinder) -> Geometry:
@@ -193,9 +183,7 @@ def _read_shape(document: Document, element: Element, meshes: MeshFinder) -> Geo
     origin = document.origin(element)
     if kind == "mesh":
         uri = document.attribute(shape, "filename")
-        path = meshes.find(uri)
-        if path is None:
-            document.remark(REFUSED_MESH if meshes.refusal(uri) else NO_MESH, uri)
+        path = mesh_path(document, uri, meshes)
         return Geometry("mesh", origin, (), uri, path, _scale(document, shape))
     if kind == "box":
         return Geometry(kind, origin, document.vector(shape, "size"))
@@ -224,18 +212,9 @@ def _material(element: Element) -> Element | None:
     return next((m for m in named if m.get("name") == own.get("name")), None)
 
 
-def _colour(material: Element) -> tuple[float, float, float, float] | None:
-    """Return a material's colour; what is no colour is none: it is for pictures only."""
-    own = material.find("color")
-    if own is None:
-        return None
-    try:
-        red, green, blue, alpha = (
-            min(max(x, 0.0), 1.0) for x in parse_numbers(own.get("rgba") or "", 4)
-        )
-    except ValueError:
-        return None
-    return red, green, blue, alpha
+def _colour(material: Element) -> Colour | None:
+    colour = material.find("color")
+    return None if colour is None else read_colour(colour.get("rgba") or "", 4)
 
 
 def _texture(document: Document, material: Element, meshes: MeshFinder) -> str | None:
@@ -525,8 +504,8 @@ def _read_link(document: Document, element: Element, meshes: MeshFinder) -> Link
     return Link(
         name=document.attribute(element, "name"),
         inertia=read_inertial(document, element),
-        visuals=read_shapes(document, element, "visual", meshes),
-        collisions=read_shapes(document, element, "collision", meshes),
+        visuals=_read_shapes(document, element, "visual", meshes),
+        collisions=_read_shapes(document, element, "collision", meshes),
         line=line_of(element),
     )
 

@@ -22,8 +22,8 @@ from mbd_bridge.base.plots import (
     explain,
     style,
 )
-from mbd_bridge.files import Joint, Limits
 from mbd_bridge.loads.convention import PLANES
+from mbd_bridge.model.description import Joint, Limits
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.motion.table import ACTUATION, FORCES, MOMENTS

@@ -244,6 +244,12 @@ class Description:
     joint_dynamics: bool = False
 
     @property
+    def root(self) -> Link:
+        """The link that no joint carries."""
+        carried = {joint.child for joint in self.joints}
+        return next(link for link in self.links if link.name not in carried)
+
+    @property
     def rotors(self) -> dict[str, float]:
         """Inertia of rotors as their joints feel it, by joint: J N², kg m² (of a slide kg)."""
         return {

@@ -106,7 +106,7 @@ def recut(description: Description, cuts: Cuts) -> Description:
     else:
         cuts = name_list("cuts", cuts, "joints")
     ways = _ways(description)
-    root = _root(description)
+    root = description.root.name
     kept = _shortest(description, ways, root) if isinstance(cuts, str) else _all_but(ways, cuts)
     turned = _walk(description, ways, kept, root)
     joints, loops, lost = [], [], list[str]()
@@ -150,7 +150,6 @@ def _of_joint(joint: Joint, followed: set[str], geared: set[str]) -> _Way:
     if joint.turned:
         joint = turn_round(joint)
     ends = joint.parent, joint.child
-    kind = AS_LOOP.get(joint.type, joint.type)
     why = ""
     if joint.mimic is not None:
         why = f"it follows {joint.mimic.joint!r} (<mimic>), and both carry the tree"
@@ -158,15 +157,20 @@ def _of_joint(joint: Joint, followed: set[str], geared: set[str]) -> _Way:
         why = "another joint follows it (<mimic>), and both carry the tree"
     elif joint.name in {name.rpartition(".")[0] or name for name in geared} | geared:
         why = "a coupling needs its coordinate"
-    elif kind not in CUT_ROWS:
+    elif AS_LOOP.get(joint.type, joint.type) not in CUT_ROWS:
         why = f"there is no cut of the type {joint.type}"
     if why:
         return _Way(joint.name, ends, joint, None, why)
+    return _Way(joint.name, ends, joint, as_cut(joint))
+
+
+def as_cut(joint: Joint) -> Loop:
+    """Return a joint as one that closes a loop."""
+    kind = AS_LOOP.get(joint.type, joint.type)
     sides = LoopEnd(joint.parent, joint.origin), LoopEnd(joint.child, joint.child_frame)
-    cut = Loop(
+    return Loop(
         joint.name, kind, *sides, joint.axis, joint.axis2, line=joint.line, source=joint.source
     )
-    return _Way(joint.name, ends, joint, cut)
 
 
 def _of_loop(loop: Loop) -> _Way:
@@ -186,11 +190,6 @@ def _of_loop(loop: Loop) -> _Way:
         source=loop.source,
     )
     return _Way(loop.name, ends, joint, loop)
-
-
-def _root(description: Description) -> str:
-    carried = {joint.child for joint in description.joints}
-    return next(link.name for link in description.links if link.name not in carried)
 
 
 def _shortest(description: Description, ways: Sequence[_Way], root: str) -> set[int]:

@@ -181,6 +181,16 @@ class Frame:
         """Return the pose of the parent in this frame."""
         return Frame(self.rotation.T, -self.rotation.T @ self.translation)
 
+    def is_identity(self) -> bool:
+        """Return whether the frame is its parent's, exactly."""
+        return bool(np.array_equal(self.rotation, np.eye(3)) and not self.translation.any())
+
+    def matrix(self) -> Array:
+        """Return the pose as a homogeneous matrix (4, 4)."""
+        out = np.eye(4)
+        out[:3, :3], out[:3, 3] = self.rotation, self.translation
+        return out
+
     def rpy(self) -> tuple[float, float, float]:
         """Return URDF's roll, pitch and yaw of this frame, rad."""
         r = self.rotation

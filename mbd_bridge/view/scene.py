@@ -15,9 +15,9 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError, count, some, warn
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.files import Geometry
 from mbd_bridge.files.mesh import Colour, Surface, Texture, read_mesh
 from mbd_bridge.model import Model
+from mbd_bridge.model.description import Geometry
 from mbd_bridge.model.spatial import Array, Frame, Inertia, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, BentLink, bent_links

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd_bridge.api.load import describe
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.files import Description
+from mbd_bridge.model.description import Description
 
 PATIENCE = 2.0
 """No file of this size may take longer, s; they take some milliseconds."""

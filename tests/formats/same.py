@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from mbd_bridge.files import Description
+from mbd_bridge.model.description import Description
 from mbd_bridge.model.spatial import Frame, Inertia, lump
 
 ROUNDING = 1e-11

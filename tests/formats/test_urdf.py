@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mbd_bridge.base.errors import MbdWarning
-from mbd_bridge.files import Limits, Mimic, read, read_urdf_text
+from mbd_bridge.files import read, read_urdf_text
+from mbd_bridge.model.description import Limits, Mimic
 
 LAST_DIGITS = 1e-15
 """Absolute, for numbers near 1."""

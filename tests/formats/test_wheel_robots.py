@@ -9,7 +9,8 @@ import pinocchio as pin
 import pytest
 
 from mbd_bridge.base.errors import FileError, MbdWarning
-from mbd_bridge.files import Description, read
+from mbd_bridge.files import read
+from mbd_bridge.model.description import Description
 from tests.formats.same import ROUNDING, assert_same_mechanism, link_frames
 from tests.robots import installed, random_objects, robots, wheel_urdfs
 

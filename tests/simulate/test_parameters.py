@@ -7,8 +7,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.files import LoopEnd
 from mbd_bridge.model import build_model
+from mbd_bridge.model.description import LoopEnd
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Frame
 from tests.machines import four_bar, rssr

@@ -30,7 +30,7 @@ from mbd_bridge.engines.mujoco.elements import (
 from mbd_bridge.engines.mujoco.twin import SIZES
 from mbd_bridge.files.checks import check_couplings, check_loops, check_tree
 from mbd_bridge.files.document import LARGEST, Document, LeftOut
-from mbd_bridge.files.elements import unphysical
+from mbd_bridge.files.elements import UNPHYSICAL, inertia_at, unphysical
 from mbd_bridge.files.input_files import file_beside
 from mbd_bridge.files.whole_file import note_input
 from mbd_bridge.files.xml_reader import MAX_BYTES, MAX_ELEMENTS, Element, decode, parse, read_bytes
@@ -326,7 +326,7 @@ def _bodies(
             parent, origin = child, Frame.identity()
         inertia = _inertia(model, body)
         if inertia is not None and (why := unphysical(inertia.mass, inertia.central)):
-            document.remark("physically impossible inertia, used unchanged", f"{name}: {why}")
+            document.remark(UNPHYSICAL, f"{name}: {why}")
         links.append(Link(name, inertia, *read_shapes(compiled, body)))
     return tuple(links), tuple(joints)
 
@@ -336,8 +336,7 @@ def _inertia(model: Any, body: int) -> Inertia | None:
     if not mass and not moments.any():
         return None
     frame = place(model.body_ipos[body], model.body_iquat[body])
-    turned = Inertia(mass, np.zeros(3), np.diag(moments)).seen_from(frame)
-    return Inertia(mass, turned.centre, (turned.central + turned.central.T) / 2.0)
+    return inertia_at(frame, mass, np.diag(moments))
 
 
 def _joint(

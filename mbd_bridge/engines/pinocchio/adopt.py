@@ -23,9 +23,16 @@ from mbd_bridge.equations.cuts import cut_wrenches
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.reactions import at_body_origin
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.files import Description, Joint, Link, Loop, LoopEnd, Mimic
 from mbd_bridge.model import RANK_TOLERANCE, ROOT_JOINT, Model, build_model
-from mbd_bridge.model.description import Transmission
+from mbd_bridge.model.description import (
+    Description,
+    Joint,
+    Link,
+    Loop,
+    LoopEnd,
+    Mimic,
+    Transmission,
+)
 from mbd_bridge.model.spatial import Array, Frame, Inertia, cross, lump
 
 # pinocchio's rigid constraints as loop joints: 3-D ones as ball joints, 6-D ones as welds.

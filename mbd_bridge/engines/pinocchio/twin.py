@@ -19,8 +19,8 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.files import Limits
 from mbd_bridge.model import Body, Model
+from mbd_bridge.model.description import Limits
 from mbd_bridge.model.joint_table import Helical, Universal
 from mbd_bridge.model.spatial import Array, Frame, Inertia
 

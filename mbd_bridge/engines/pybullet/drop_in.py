@@ -24,8 +24,9 @@ from mbd_bridge.base.errors import MbdError, ModelError, StateError, warn
 from mbd_bridge.engines.pybullet.client import Client, engine
 from mbd_bridge.engines.pybullet.loaded_body import BASE, LoadedBody
 from mbd_bridge.engines.pybullet.stepper import SAME, Stepper, check_beside, gravity_in
-from mbd_bridge.files import Description, read
+from mbd_bridge.files import read
 from mbd_bridge.model import build_model
+from mbd_bridge.model.description import Description
 from mbd_bridge.model.spatial import Array, quaternion_matrix
 
 _bullet = engine()

@@ -23,9 +23,9 @@ from mbd_bridge.equations.cartesian import placement
 from mbd_bridge.equations.external import External, shift_to_link
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.files import Loop
 from mbd_bridge.files.elements import unphysical
 from mbd_bridge.model import Model
+from mbd_bridge.model.description import Loop
 from mbd_bridge.model.spatial import Array, Frame
 
 # pybullet's own force sensors, as loads of joints by our conventions.

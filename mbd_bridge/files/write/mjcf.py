@@ -17,12 +17,10 @@ from mbd_bridge.files.elements import unphysical
 from mbd_bridge.files.write.values import (
     cannot,
     child,
-    is_identity,
     is_world,
     number,
     numbers,
     quaternion,
-    root_of,
     text_of,
     weightless,
 )
@@ -57,7 +55,7 @@ class _Writer:
     meshes: dict[tuple[str, tuple[float, ...]], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.base = root_of(self.description)
+        self.base = self.description.root
         self.links = {link.name: link for link in self.description.links}
         self.outward: dict[str, list[Joint]] = {name: [] for name in self.links}
         for joint in self.description.joints:
@@ -129,7 +127,7 @@ class _Writer:
         if first.type == "floating":
             parent = self.world
         body = child(parent, "body", name=link.name)
-        if not is_identity(place):
+        if not place.is_identity():
             body.set("pos", numbers(place.translation))
             body.set("quat", numbers(quaternion(place.rotation)))
         for k, joint in enumerate(chain):
@@ -190,7 +188,7 @@ class _Writer:
             self.left_out.add("shapes of other kinds", shape.kind)
             return
         geom = child(body, "geom", type=shape.kind, **attributes)
-        if not is_identity(shape.origin):
+        if not shape.origin.is_identity():
             geom.set("pos", numbers(shape.origin.translation))
             geom.set("quat", numbers(quaternion(shape.origin.rotation)))
         if shape.colour is not None:
@@ -210,7 +208,7 @@ class _Writer:
                     f"MJCF has free joints on the ground only, not {joint.name!r} on "
                     f"{joint.parent!r}; write another format"
                 )
-            if not is_identity(joint.origin):
+            if not joint.origin.is_identity():
                 words = "where free joints count from: the world's origin"
                 self.left_out.add(words, joint.name)
             child(body, "freejoint", name=joint.name)

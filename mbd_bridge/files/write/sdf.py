@@ -26,11 +26,9 @@ from mbd_bridge.files.write.values import (
     at_zero,
     cannot,
     child,
-    is_identity,
     is_world,
     number,
     numbers,
-    root_of,
     said,
     text_of,
 )
@@ -176,7 +174,7 @@ def sdf_text(description: Description, left_out: LeftOut) -> str:
         model = child(root, "world", name="world")
         said(model, "gravity", numbers(description.gravity))
     model = child(model, "model", name=description.name)
-    places, base = at_zero(description), root_of(description)
+    places, base = at_zero(description), description.root
     ground = is_world(base)
     if not ground:
         left_out.add("whether the base is fixed or floats", base.name)
@@ -201,7 +199,7 @@ def sdf_text(description: Description, left_out: LeftOut) -> str:
 
 
 def _pose(element: Element, frame: Frame, relative: str = "") -> None:
-    if is_identity(frame) and not relative:
+    if frame.is_identity() and not relative:
         return
     attributes = {"relative_to": relative} if relative else {}
     said(element, "pose", numbers((*frame.translation, *frame.rpy())), **attributes)

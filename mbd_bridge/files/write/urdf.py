@@ -11,7 +11,8 @@ from typing import Any
 from lxml import etree
 
 from mbd_bridge.files.document import LeftOut
-from mbd_bridge.files.write.values import cannot, child, is_identity, number, numbers, text_of
+from mbd_bridge.files.loops import joints_above
+from mbd_bridge.files.write.values import cannot, child, number, numbers, text_of
 from mbd_bridge.files.xml_reader import Element
 from mbd_bridge.files.yaml_text import yaml_text
 from mbd_bridge.model.description import Coupling, Description, Geometry, Joint, Link, Loop
@@ -98,7 +99,7 @@ def _shape(link: Element, tag: str, shape: Geometry) -> None:
 
 
 def _origin(element: Element, frame: Frame) -> None:
-    if not is_identity(frame):
+    if not frame.is_identity():
         child(element, "origin", xyz=numbers(frame.translation), rpy=numbers(frame.rpy()))
 
 
@@ -106,7 +107,7 @@ def _joint(robot: Element, joint: Joint, left_out: LeftOut) -> None:
     if joint.type not in TYPES:
         raise cannot("URDF", joint, TYPES)
     carried = joint.child
-    if not is_identity(joint.child_frame):
+    if not joint.child_frame.is_identity():
         carried = f"{joint.child}.joint"
         child(robot, "link", name=carried)
         held = child(robot, "joint", name=f"{joint.name}.place", type="fixed")
@@ -163,13 +164,10 @@ def _plus_coupling(robot: Element, description: Description, coupling: Coupling)
     if leader not in moved or coupling.joint not in moved:
         return False
     links = [moved[name].child for name in (leader, coupling.joint)]
-    chains = []
-    for link in links:
-        chain = []
-        while link in above:
-            chain.append(above[link])
-            link = above[link].parent
-        chains.append({one.name for one in chain if one.type != "fixed"})
+    chains = [
+        {joint.name for joint in joints_above(link, above) if joint.type != "fixed"}
+        for link in links
+    ]
     if chains[0] ^ chains[1] != {leader, coupling.joint}:
         return False
     if coupling.joint not in chains[1] - chains[0] or leader not in chains[0] - chains[1]:
@@ -200,7 +198,7 @@ def _loop(loop: Loop) -> dict[str, Any]:
     said: dict[str, Any] = {"name": loop.name, "type": loop.type}
     for key, end in (("predecessor", loop.predecessor), ("successor", loop.successor)):
         side: dict[str, Any] = {"link": end.link}
-        if not is_identity(end.frame):
+        if not end.frame.is_identity():
             side |= {"xyz": end.frame.translation.tolist(), "rpy": list(end.frame.rpy())}
         said[key] = side
     if loop.type not in ("distance", "spherical", "fixed", "mask"):

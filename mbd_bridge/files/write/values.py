@@ -45,11 +45,6 @@ def text_of(root: Element) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}'
 
 
-def is_identity(frame: Frame) -> bool:
-    """Return whether a frame is its parent's, exactly."""
-    return bool(np.array_equal(frame.rotation, np.eye(3)) and not frame.translation.any())
-
-
 def quaternion(rotation: Array) -> tuple[float, float, float, float]:
     """Return the unit quaternion (w, x, y, z) of a rotation, by the largest of its four numbers."""
     r = rotation
@@ -76,12 +71,6 @@ def quaternion(rotation: Array) -> tuple[float, float, float, float]:
     return w, x, y, z
 
 
-def root_of(description: Description) -> Link:
-    """Return the link that no joint carries."""
-    carried = {joint.child for joint in description.joints}
-    return next(link for link in description.links if link.name not in carried)
-
-
 def is_world(link: Link) -> bool:
     """Return whether a root link is only the ground."""
     return link.name == "world" and link.inertia is None
@@ -94,7 +83,7 @@ def weightless(link: Link) -> bool:
 
 def at_zero(description: Description) -> dict[str, Frame]:
     """Return where every link is in the root link with all joints in their zero position."""
-    places = {root_of(description).name: Frame.identity()}
+    places = {description.root.name: Frame.identity()}
     carried: dict[str, list[Joint]] = {}
     for joint in description.joints:
         carried.setdefault(joint.parent, []).append(joint)
