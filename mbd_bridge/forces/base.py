@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -275,9 +276,20 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+_BOUND: WeakKeyDictionary[ForceElement, ReferenceType[Model]] = WeakKeyDictionary()
+"""The models to which elements are bound: they are not bound to these again."""
+
+
 def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceElement, ...]:
-    """Return the force elements of a machine, bound to its model and named."""
-    return tuple(replace(one.bind(model), name=name) for name, one in by_names(elements).items())
+    """Return the force elements of a machine, bound to its model, once, and named."""
+    found = []
+    for name, element in by_names(elements).items():
+        known = _BOUND.get(element)
+        if known is None or known() is not model or element.name != name:
+            element = replace(element.bind(model), name=name)
+            _BOUND[element] = ref(model)
+        found.append(element)
+    return tuple(found)
 
 
 def by_names(elements: Iterable[ForceElement] | None) -> dict[str, ForceElement]:

@@ -327,12 +327,11 @@ def _element(entry: Entry, model: Model) -> ForceElement:
             f"a {kind.__name__} needs {missing}; its keys are {', '.join(known)}"
         ) from None
     try:
-        bound(model, [element])
+        return bound(model, [element])[0]
     except MbdError as problem:
         said = str(problem).removeprefix(f"{element.label}: ")
         place = parameters.get(said.partition(":")[0], entry.node)
         raise FileError(said, place.file, place.line, entry.node.name) from None
-    return element
 
 
 def _of_urdf(urdf: Mapping[str, Node], model: Model) -> list[ForceElement]:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.base.errors import KernelError, StateError
+from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import add, from_world_axes
-from mbd_bridge.equations.newton_euler import external_forces, root_forces
+from mbd_bridge.equations.newton_euler import external_forces, recursive_loads, root_forces
+from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.acts import Acts, along
 from mbd_bridge.forces.base import Effect
 from mbd_bridge.forces.formula import Jet
@@ -169,6 +171,26 @@ class Acting:
                 sums[link, within] = wrench if own is None else own + wrench
         found += [sums[place] for place in self.system.element_links]
         return np.concatenate([np.zeros(0), *found])
+
+    def residual(
+        self, rows: Sequence[int], t: Any, q: Array, v: Array, z: Array, a: Array, lam: Array
+    ) -> Array:
+        """Return M a + h + Φ_qᵀ λ + Eᵀ λ_d - τ (nv,), N m or N; it needs no mass matrix.
+
+        Parameters
+        ----------
+        rows : of the loops' constraints, whose multipliers come first in `lam`
+        """
+        model, prescribed = self.model, list(self.system.prescribed_velocities)
+        force = recursive_loads(model, q, v, a).forces
+        if self.system.pushed:
+            force = force - self.forces(t, q, v, z)
+        if rows:
+            phi_q = constraints(model, state_vectors(model, q, v)).phi_q[list(rows)]
+            force = force + phi_q.T @ lam[: len(rows)]
+        if prescribed:
+            force = force + np.eye(model.nv)[:, prescribed] @ lam[len(rows) :]
+        return np.asarray(force)
 
     def _pushes(self) -> Iterator[tuple[int, WrenchPart]]:
         """Yield the numbers of the given wrenches, and these."""

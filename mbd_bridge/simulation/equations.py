@@ -22,9 +22,6 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, real_number
-from mbd_bridge.equations.cuts import constraints
-from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
@@ -136,16 +133,9 @@ class Equations:
         with quiet():
             q, v, z, acts = self._at(t, x, u, p)
             dq, a, dz = self._parts(rate)
-            model, prescribed_velocities = acts.model, list(self.system.prescribed_velocities)
-            forces = recursive_loads(model, q, v, a).forces - acts.forces(t, q, v, z)
-            picked = list(self.rows)
-            if picked:
-                phi_q = constraints(model, state_vectors(model, q, v)).phi_q[picked]
-                forces = forces + phi_q.T @ lam[: len(picked)]
-            if prescribed_velocities:
-                forces = forces + np.eye(model.nv)[:, prescribed_velocities] @ lam[len(picked) :]
+            forces = acts.residual(self.rows, t, q, v, z, a, lam)
             states = dz - acts.rates(t, q, v, z)
-            return real(np.concatenate([dq - coordinate_rates(model, q, v), forces, states]))
+            return real(np.concatenate([dq - coordinate_rates(acts.model, q, v), forces, states]))
 
     def constraints(
         self, t: Any, x: Array, u: Array | None = None, p: Array | None = None

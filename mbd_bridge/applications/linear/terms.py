@@ -22,7 +22,6 @@ import numpy as np
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.cuts import constraints
-from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.model.spatial import Array
@@ -136,18 +135,13 @@ def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
         t, held, now, a, z, lam, *p = rest
         acts = Acting.at(system, system.machine(*p), held, now)
         own, motions = acts.model, acts.stage().motions
-        forces = recursive_loads(own, q, v, a).forces
-        if system.pushed:
-            forces = forces - acts.forces(t[0], q, v, z)
+        forces = acts.residual(rows, t[0], q, v, z, a, lam)
         phi, rate, _ = residuals(own, rows, q, v, motions, t[0])
         second = np.zeros(0)
         if rows:
             found = constraints(own, state_vectors(own, q, v))
-            phi_q = found.phi_q[list(rows)]
-            second = phi_q @ a - found.gamma[list(rows)]
-            forces = forces + phi_q.T @ lam[: len(rows)]
+            second = found.phi_q[list(rows)] @ a - found.gamma[list(rows)]
         if motions is not None:
-            forces = forces + np.eye(own.nv)[:, prescribed] @ lam[len(rows) :]
             second = np.concatenate([second, a[prescribed] - motions.at(t[0])[2]])
         dz = acts.rates(t[0], q, v, z) if system.nz else np.zeros(0)
         return forces, phi, rate, second, coordinate_rates(own, q, v), dz

@@ -29,7 +29,6 @@ import numpy as np
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.flexible import damping_forces
-from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels.derive import jacobian
 from mbd_bridge.kernels.expression import operate
@@ -232,18 +231,11 @@ class ImplicitStep:
     def residual(self, begin: Begin, x: Array, lam: Array) -> Array:
         """Return what accelerations and rates leave of the equations (unknowns,)."""
         acting, end, t = begin.acting(self.system), self._end(begin, x), begin.t[0]
-        model, kept = acting.model, len(self.rows)
-        force = recursive_loads(model, end.q, end.v, x[: model.nv]).forces
-        if self.system.pushed:
-            force = force - acting.forces(t, end.q, end.v, end.z)
-        if kept:
-            phi_q = constraints(model, state_vectors(model, end.q, end.v)).phi_q[list(self.rows)]
-            force = force + phi_q.T @ lam[:kept]
-        if self._prescribed:
-            force = force + np.eye(model.nv)[:, self._prescribed] @ lam[kept:]
+        a, rates = np.split(x, [acting.model.nv])
+        force = acting.residual(self.rows, t, end.q, end.v, end.z, a, lam)
         if not self.system.nz:
             return force
-        return np.concatenate([force, x[model.nv :] - acting.rates(t, end.q, end.v, end.z)])
+        return np.concatenate([force, rates - acting.rates(t, end.q, end.v, end.z)])
 
     def _solve(
         self, begin: Begin, J: Eliminated | None
