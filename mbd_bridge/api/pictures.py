@@ -159,24 +159,13 @@ def web_view(
     --------
     >>> mbd.web_view(robot, motion, loads="all").save("robot.html")      # doctest: +SKIP
     """
-    from mbd_bridge.view.web import Look, WebView
+    from mbd_bridge.view.web import WebView
 
     if not 0.0 < real_number("speed", speed, "a positive number") < np.inf:
         raise StateError(f"speed: expected a positive number, got {speed}")
     source, rest = _source(what, motion, options)
     shown = overlays(source.model, options)
-    look = Look(
-        shown.ground,
-        shown.labels,
-        options["view"],
-        flag("playing", playing),
-        speed,
-        shown.exaggerate,
-        shown.joints,
-        shown.centre,
-        shown.frames,
-    )
-    return WebView(source, rest, title, look)
+    return WebView(source, rest, title, shown, options["view"], flag("playing", playing), speed)
 
 
 def _source(

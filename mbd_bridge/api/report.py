@@ -192,11 +192,12 @@ def named_motions(motion: Any, weights: Any) -> list[NamedMotion]:
 
 def scene(source: Source | None, time: float, factor: float) -> Description | None:
     """Return what the 3-D view shows, first at a time, s; deflections are drawn by a factor."""
+    from mbd_bridge.view.draw_loads import Overlays
     from mbd_bridge.view.web import describe
 
     if source is None or not len(source.model.links):
         return None
-    return describe(source, keep=time, exaggerate=factor)
+    return describe(source, Overlays(exaggerate=factor), keep=time)
 
 
 def loop_report(mechanism: Mechanism, q: Array | None) -> LoopReport | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.surface import Budget, Indices, Material, Surface, Texture, at_corners, fans
 from mbd_bridge.files.xml_reader import Element, decode, parse
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, homogeneous, skew
 
 STEPS = 4
 """From a texture through its sampler and its surface to the image: more, and it is a circle."""
@@ -279,27 +279,19 @@ def _few(element: Element, *counts: int) -> Array:
     return numbers
 
 
-def _translate(numbers: Array) -> Array:
-    out = np.eye(4)
-    out[:3, 3] = numbers
-    return out
-
-
 def _rotate(numbers: Array) -> Array:
     """Return the turn by an angle (degrees) about an axis (Rodrigues)."""
-    out = np.eye(4)
     length = np.linalg.norm(numbers[:3])
-    if length > 0.0:
-        x, y, z = numbers[:3] / length
-        tilde = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        angle = np.deg2rad(numbers[3])
-        out[:3, :3] += np.sin(angle) * tilde + (1.0 - np.cos(angle)) * tilde @ tilde
-    return out
+    if not length > 0.0:
+        return np.eye(4)
+    tilde, angle = skew(numbers[:3] / length), np.deg2rad(numbers[3])
+    turn = np.eye(3) + (np.sin(angle) * tilde + (1.0 - np.cos(angle)) * tilde @ tilde)
+    return homogeneous(np.zeros(3), turn)
 
 
 _TRANSFORMS: dict[str, tuple[int, Callable[[Array], Array]]] = {
     "matrix": (16, lambda numbers: numbers.reshape(4, 4)),
-    "translate": (3, _translate),
+    "translate": (3, homogeneous),
     "rotate": (4, _rotate),
     "scale": (3, lambda numbers: np.diag([*numbers, 1.0])),
 }

@@ -137,6 +137,15 @@ def rotation_that_takes_z_to(axis: Array) -> Array:
     return clean(np.column_stack([first, np.cross(axis, first), axis]))
 
 
+def homogeneous(position: ArrayLike, rotation: ArrayLike | None = None) -> Array:
+    """Return the matrix (4, 4) that turns, where a rotation (3, 3) is given, and moves points."""
+    out = np.eye(4)
+    out[:3, 3] = position
+    if rotation is not None:
+        out[:3, :3] = rotation
+    return out
+
+
 # A constant frame: where something sits and how it is turned.
 #
 # Its entries are numbers, or symbols where a kernel takes them as parameters.
@@ -187,9 +196,7 @@ class Frame:
 
     def matrix(self) -> Array:
         """Return the pose as a homogeneous matrix (4, 4)."""
-        out = np.eye(4)
-        out[:3, :3], out[:3, 3] = self.rotation, self.translation
-        return out
+        return homogeneous(self.translation, self.rotation)
 
     def rpy(self) -> tuple[float, float, float]:
         """Return URDF's roll, pitch and yaw of this frame, rad."""
@@ -268,6 +275,7 @@ __all__ = [
     "axis_angle_matrix",
     "constant",
     "cross",
+    "homogeneous",
     "is_zero",
     "lump",
     "matrix_from_rpy",

@@ -18,7 +18,7 @@ from mbd_bridge.files.mesh import Colour, Surface
 from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring
 from mbd_bridge.forces.points import PointElement, link_or_ground
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, axis_angle_matrix, homogeneous
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece
 
@@ -70,9 +70,7 @@ class Arrows:
         length = float(np.linalg.norm(vector))
         if not SHORTEST * self.longest <= length < np.inf:
             return
-        axes = np.eye(4)
-        axes[:3, :3] = along(vector / length)
-        axes[:3, 3] = start
+        axes = homogeneous(start, along(vector / length))
         # A short arrow has a small head: halves of the full one, at most half of the length.
         size = 2.0 ** min(0.0, np.floor(np.log2(length / (2.0 * self.head))))
         head = self.head * size
@@ -115,9 +113,7 @@ class Arrows:
         shortest = FULL * SHORTEST
         if not angle >= shortest:
             return []
-        axes = np.eye(4)
-        axes[:3, :3] = along(axis if share > 0.0 else -axis)
-        axes[:3, 3] = centre
+        axes = homogeneous(centre, along(axis if share > 0.0 else -axis))
         thickness = 0.8 * self.thickness
         pieces = [
             Piece(solids.arc(self.radius, thickness, size), ACTUATION, axes @ _turn(place))
@@ -126,7 +122,7 @@ class Arrows:
         head = 0.6 * self.head
         tip = _turn(angle)
         tip[:3, :3] = tip[:3, :3] @ np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])
-        tip = tip @ _shift([self.radius, 0.0, 0.75 * head])
+        tip = tip @ homogeneous([self.radius, 0.0, 0.75 * head])
         return [*pieces, Piece(solids.cone(0.36 * head, head), ACTUATION, axes @ tip)]
 
 
@@ -152,20 +148,11 @@ def along(axis: Array) -> Array:
 
 
 def _up(height: float) -> Array:
-    return _shift([0.0, 0.0, height])
-
-
-def _shift(way: list[float]) -> Array:
-    out = np.eye(4)
-    out[:3, 3] = way
-    return out
+    return homogeneous([0.0, 0.0, height])
 
 
 def _turn(angle: float) -> Array:
-    out = np.eye(4)
-    c, s = np.cos(angle), np.sin(angle)
-    out[:2, :2] = [[c, -s], [s, c]]
-    return out
+    return homogeneous(np.zeros(3), axis_angle_matrix(np.eye(3)[2], np.cos(angle), np.sin(angle)))
 
 
 # What is between two points: a spring as a zig-zag, other force elements and the rods of distance
@@ -278,9 +265,7 @@ def _rod(start: Array, end: Array, colour: Colour, span: float) -> Iterator[Piec
     length = float(np.linalg.norm(way))
     if not length > 0.0:
         return
-    axes = np.eye(4)
-    axes[:3, :3] = along(way / length)
+    axes = along(way / length)
     for size, place in telescope(length, SHORTEST_SPRING * span):
-        pose = axes.copy()
-        pose[:3, 3] = start + axes[:3, 2] * place
+        pose = homogeneous(start + axes[:, 2] * place, axes)
         yield Piece(solids.rod(THICKNESS * span, size), colour, pose)

@@ -21,7 +21,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.flexible import Beam, ModalBasis, SectionTable
 from mbd_bridge.model.flexible.integrals import station_shape
 from mbd_bridge.model.flexible_links import modes_of, root_of
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, homogeneous
 from mbd_bridge.view import solids
 
 OVERLAP = 1.06
@@ -181,9 +181,7 @@ class BentLink:
             return
         ball = solids.sphere(NODE * self.source.length)
         for k in range(0, len(self.points), 1 + (len(self.points) - 1) // MOST_NODES):
-            place = np.eye(4)
-            place[:3, 3] = self.points[k]
-            yield k, ball.moved(place)
+            yield k, ball.moved(homogeneous(self.points[k]))
 
 
 def bent_links(model: Model, slices: int = SLICES) -> tuple[BentLink, ...]:
@@ -192,8 +190,7 @@ def bent_links(model: Model, slices: int = SLICES) -> tuple[BentLink, ...]:
     out = []
     for part in model.flexible:
         link = model.links[part.link]
-        flexible, frame = described[link.name], np.eye(4)
-        frame[:3, :3], frame[:3, 3] = link.frame.rotation, link.frame.translation
+        flexible, frame = described[link.name], link.frame.matrix()
         source, root = flexible.beam, root_of(model.description, flexible)
         edges = np.zeros(0)
         if isinstance(source, ModalBasis):
@@ -242,7 +239,4 @@ def beam_surface(beam: Beam, x: Array) -> Surface:
         for at, a, b in zip(x, half_y, half_z, strict=True)
     ]
     ends = [np.tile([at, 0.0, 0.0], (len(turn), 1)) for at in (0.0, beam.length)]
-    own = solids.net(np.array([ends[0], *rows, ends[1]])[::-1])
-    frame, matrix = beam.frame(), np.eye(4)
-    matrix[:3, :3], matrix[:3, 3] = frame.rotation, frame.translation
-    return own.moved(matrix)
+    return solids.net(np.array([ends[0], *rows, ends[1]])[::-1]).moved(beam.frame().matrix())

@@ -241,56 +241,59 @@ def free_part(size: tuple[int, int]) -> tuple[float, float, float]:
     return 0.5 * wide * pixel, 0.5 * high * pixel, 0.5 * (margins.bottom - margins.top) * pixel
 
 
-def rows_above(
-    rows: Sequence[str], camera: Camera, size: tuple[int, int], margins: Margins
-) -> list[Label]:
-    """Return rows of text in the upper left corner."""
-    places = [(margins.side + 4.0, margins.text + k * ROW) for k in range(len(rows))]
-    return [_row(text, place, camera, size) for text, place in zip(rows, places, strict=True)]
+class WindowTexts(NamedTuple):
+    """Where texts stand in the window, before a camera.
 
-
-def row_below(text: str, camera: Camera, size: tuple[int, int], margins: Margins) -> Label:
-    """Return a row of text in the lower left corner."""
-    return _row(text, (margins.side + 4.0, size[1] - margins.bottom + 8.0), camera, size)
-
-
-def numbers(
-    labels: Sequence[Label], camera: Camera, size: tuple[int, int], margins: Margins
-) -> list[Label]:
-    """Return numbers before the machine: in the window, none on another."""
-    depths = [float((camera.eye - label.point) @ camera.axes()[2]) for label in labels]
-    before = [(label, depth) for label, depth in zip(labels, depths, strict=True) if depth > 0.0]
-    if not before:
-        return []
-    seen = camera.pixels([label.point for label, _ in before], size)
-    widths = [float(LETTER * (1 + len(label.text))) for label, _ in before]
-    (width, height), half = size, 0.5 * ROW
-    area = Area(
-        margins.side, margins.top - ROW, width - margins.side, height - margins.bottom + half
-    )
-    corners = arranged([(float(x), float(y) - half) for x, y in seen], widths, ROW, area)
-    return [
-        label._replace(point=_point((x, y + ROW), (1.0 - NEARER) * depth, camera, size))
-        for (label, depth), (x, y) in zip(before, corners, strict=True)
-    ]
-
-
-def _row(text: str, place: tuple[float, float], camera: Camera, size: tuple[int, int]) -> Label:
-    depth = max(ROWS * float(np.linalg.norm(camera.eye - camera.target)), NEAREST)
-    left, top = place
-    return Label(_point((left, top + ROW), depth, camera, size), text, (0.1, 0.1, 0.1, 1.0))
-
-
-def _point(
-    place: tuple[float, float], depth: float, camera: Camera, size: tuple[int, int]
-) -> Array:
-    """Return the point (3,) m that is seen at a pixel, so far before the camera's plane.
-
-    A text is drawn above its point, and to the right of it.
+    Attributes
+    ----------
+    size : width and height of the window, pixels
+    margins : what is not for the machine
     """
-    right, up, back = camera.axes()
-    x, y = (np.array(place) - 0.5 * np.array(size)) * _pixel(size)
-    return np.asarray(camera.eye + depth * (x * right - y * up - back))
+
+    camera: Camera
+    size: tuple[int, int]
+    margins: Margins
+
+    def rows_above(self, rows: Sequence[str]) -> list[Label]:
+        """Return rows of text in the upper left corner."""
+        return [self._row(text, self.margins.text + k * ROW) for k, text in enumerate(rows)]
+
+    def row_below(self, text: str) -> Label:
+        """Return a row of text in the lower left corner."""
+        return self._row(text, self.size[1] - self.margins.bottom + 8.0)
+
+    def numbers(self, labels: Sequence[Label]) -> list[Label]:
+        """Return numbers before the machine: in the window, none on another."""
+        camera, margins, (width, height) = self.camera, self.margins, self.size
+        depths = [float((camera.eye - label.point) @ camera.axes()[2]) for label in labels]
+        before = [(label, z) for label, z in zip(labels, depths, strict=True) if z > 0.0]
+        if not before:
+            return []
+        seen = camera.pixels([label.point for label, _ in before], self.size)
+        widths = [float(LETTER * (1 + len(label.text))) for label, _ in before]
+        right, bottom = width - margins.side, height - margins.bottom + 0.5 * ROW
+        area = Area(margins.side, margins.top - ROW, right, bottom)
+        wanted = [(float(x), float(y) - 0.5 * ROW) for x, y in seen]
+        corners = arranged(wanted, widths, ROW, area)
+        return [
+            label._replace(point=self._point(x, y + ROW, (1.0 - NEARER) * depth))
+            for (label, depth), (x, y) in zip(before, corners, strict=True)
+        ]
+
+    def _row(self, text: str, top: float) -> Label:
+        camera = self.camera
+        depth = max(ROWS * float(np.linalg.norm(camera.eye - camera.target)), NEAREST)
+        point = self._point(self.margins.side + 4.0, top + ROW, depth)
+        return Label(point, text, (0.1, 0.1, 0.1, 1.0))
+
+    def _point(self, x: float, y: float, depth: float) -> Array:
+        """Return the point (3,) m that is seen at a pixel, so far before the camera's plane.
+
+        A text is drawn above its point, and to the right of it.
+        """
+        right, up, back = self.camera.axes()
+        x, y = (np.array((x, y)) - 0.5 * np.array(self.size)) * _pixel(self.size)
+        return np.asarray(self.camera.eye + depth * (x * right - y * up - back))
 
 
 def _pixel(size: tuple[int, int]) -> float:

@@ -18,7 +18,7 @@ from mbd_bridge.files.mesh import Colour, Surface
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, homogeneous
 from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.arrows import Arrows, Heads, connectors, ends_of, springs
@@ -27,7 +27,7 @@ from mbd_bridge.view.exaggerate import exaggerated
 from mbd_bridge.view.load_scale import Scale, ShownLoad, in_words, round_number, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scene import Scene, scene
+from mbd_bridge.view.scene import Scene, scene, tell_missing
 from mbd_bridge.view.source import Source
 
 LIGHT: Colour = (0.93, 0.94, 0.95, 1.0)
@@ -45,8 +45,7 @@ def ground(points: Array) -> list[Piece]:
     edge = round_number(0.3 * max(float(np.linalg.norm(high - low)), 1e-3))
     level = min(0.0, float(low[2])) - 1e-3 * edge
     centre = np.round(0.5 * (low + high) / edge) * edge
-    pose = np.eye(4)
-    pose[:3, 3] = centre[0], centre[1], level
+    pose = homogeneous([centre[0], centre[1], level])
     return [
         Piece(_tiles(edge, parity), colour, pose) for parity, colour in enumerate((LIGHT, DARK))
     ]
@@ -173,8 +172,9 @@ class Take:
         records = len(self.source.q)
         return np.linspace(0, records - 1, min(SAMPLES, records)).astype(int)
 
-    def tell_open(self) -> None:
-        """Warn of loops that exaggerated deflections leave open."""
+    def tell(self) -> None:
+        """Warn of what is not drawn, and of loops that exaggerated deflections leave open."""
+        tell_missing(self.scene)
         factor, q = self.overlays.exaggerate, self.source.q[self._sample]
         if stay := int(exaggerated(self.model, q, factor)[1].sum()):
             warn(

@@ -18,7 +18,6 @@ from mbd_bridge.motion import Motion
 from mbd_bridge.motion.external import ExternalForces
 from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.view.scene import matrix
 
 # Where joints are and how their loads point in the world, for each state of a motion.
 
@@ -76,7 +75,7 @@ def load_frames(model: Model, name: str, bodies: Array) -> Array:
 def _on_link(link: ModelLink, joint: Frame, bodies: Array) -> Array:
     """Return where the origin of a joint on a link is, with the link's axes, in the world."""
     at_joint = Frame(link.frame.rotation, joint.translation)
-    return np.asarray(bodies[:, link.body] @ matrix(at_joint))
+    return np.asarray(bodies[:, link.body] @ at_joint.matrix())
 
 
 def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoad]:
@@ -184,7 +183,7 @@ class AppliedWrench:
         bodies : (N, B, 4, 4) where the bodies are in these states
         """
         link = model.links[model.link_number(self.link)]
-        frames = bodies[:, link.body] @ matrix(link.frame)
+        frames = bodies[:, link.body] @ link.frame.matrix()
         turns = frames[:, :3, :3]
         point, force, moment = (
             np.einsum("nij,nj->ni", turns, vectors)

@@ -9,10 +9,10 @@ import numpy as np
 from mbd_bridge.files.mesh import Colour
 from mbd_bridge.model import Model
 from mbd_bridge.model.joint_table import DEFLECTION
-from mbd_bridge.model.spatial import Array, rotation_that_takes_z_to
+from mbd_bridge.model.spatial import Array, homogeneous, rotation_that_takes_z_to
 from mbd_bridge.view import solids
 from mbd_bridge.view.pieces import Piece
-from mbd_bridge.view.scene import Part, matrix
+from mbd_bridge.view.scene import Part
 
 PIN: Colour = (0.22, 0.23, 0.25, 1.0)
 CUT: Colour = (0.95, 0.55, 0.05, 1.0)
@@ -48,8 +48,8 @@ class Marks:
             if not cut.rows or cut.type in ("distance", "coupling", "rolling"):
                 continue
             kind = "revolute" if cut.type in HINGES else cut.type
-            yield self._joint(kind, PIN, cut.predecessor, matrix(cut.a))
-            yield self._joint(kind, CUT, cut.successor, matrix(cut.b), 1.35, 0.6)
+            yield self._joint(kind, PIN, cut.predecessor, cut.a.matrix())
+            yield self._joint(kind, CUT, cut.successor, cut.b.matrix(), 1.35, 0.6)
 
     def _joint(
         self,
@@ -77,12 +77,10 @@ class Marks:
 
     def centre(self, bodies: Array) -> list[Piece]:
         """Return a ball at the centre of mass; nothing where there is no mass."""
-        found = centre_of_mass(self.model, bodies)
-        if found is None:
+        centre = centre_of_mass(self.model, bodies)
+        if centre is None:
             return []
-        pose = np.eye(4)
-        pose[:3, 3] = found
-        return [Piece(solids.sphere(self.ball), CENTRE, pose)]
+        return [Piece(solids.sphere(self.ball), CENTRE, homogeneous(centre))]
 
     @property
     def axes(self) -> tuple[float, float]:
@@ -95,9 +93,8 @@ class Marks:
         for name in links:
             link = self.model.links[self.model.link_number(name)]
             for axis, colour in zip(np.eye(3), AXES, strict=True):
-                turn = np.eye(4)
-                turn[:3, :3] = rotation_that_takes_z_to(axis)
-                pose = matrix(link.frame) @ turn
+                turn = homogeneous(np.zeros(3), rotation_that_takes_z_to(axis))
+                pose = link.frame.matrix() @ turn
                 yield Part(solids.rod(thickness, length), colour, link.body, pose)
 
 

@@ -101,9 +101,9 @@ def knobs(model: Model) -> list[Knob]:
         if body.coupled or body.type.nv in (0, 6):
             continue
         joint = model.joints[body.joint]
-        for k, suffix in enumerate(body.type.velocities):
+        parts = zip(body.type.velocities, body.type.slides(), strict=True)
+        for k, (suffix, slides) in enumerate(parts):
             index = body.v.start + k
-            slides = model.velocity_scale[index] != 1.0 or body.type.name == "prismatic"
             low, high = (-model.size, model.size) if slides else (-TURN, TURN)
             if joint.is_station:  # a deflection, not a way
                 low, high = BENT * low, BENT * high

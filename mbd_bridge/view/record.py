@@ -16,14 +16,12 @@ import numpy as np
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.whole_file import DOTS, check_place, whole_path
-from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.marks import CENTRE, CUT
 from mbd_bridge.view.picture import Painter, Pixels
-from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Source
 
 FILMS = (".gif", ".mp4")
@@ -59,18 +57,19 @@ class Shot(NamedTuple):
 def camera_of(take: Take, shot: Shot) -> Camera:
     """Return the camera that sees the whole motion."""
     if shot.view is None:
-        yaw, pitch = favourable(take.model, take.bodies(take.source.q[:1])[0])
+        yaw, pitch = favourable(take)
     else:
         yaw, pitch = shot.view
     return framing(take.seen, direction(yaw, pitch), shot.size)
 
 
-def favourable(model: Model, bodies: Array) -> tuple[float, float]:
-    """Return yaw and pitch from which a machine is seen well, degrees.
+def favourable(take: Take) -> tuple[float, float]:
+    """Return yaw and pitch from which a machine is seen well in its first state, degrees.
 
     A planar one, all of whose axes are parallel and level, is seen along them.
     """
-    turning = [k for k, b in enumerate(model.bodies) if k and b.type.name != "prismatic"]
+    bodies = take.bodies(take.source.q[:1])[0]
+    turning = [k for k, b in enumerate(take.model.bodies) if k and b.type.name != "prismatic"]
     axes = bodies[turning][:, :3, 2] if turning else np.zeros((0, 3))
     if len(axes) and np.abs(np.abs(axes @ axes[0]) - 1.0).max() < 1e-6 and abs(axes[0, 2]) < 0.1:
         axis = axes[0]
@@ -127,8 +126,7 @@ def still(
 ) -> Pixels:
     """Return the picture of a source's only state, written to `path` if there is one."""
     take = Take(source, overlays)
-    tell_missing(take.scene)
-    take.tell_open()
+    take.tell()
     picture = Painter(take, camera_of(take, shot), shot.size).paint(take.of(source))
     if path is not None:
         from PIL import Image
@@ -152,8 +150,7 @@ def film(
     progress : called with 1 for each picture that is done
     """
     take, times = Take(source, overlays), frame_times(source.time, shot)
-    tell_missing(take.scene)
-    take.tell_open()
+    take.tell()
     last: list[Pixels] = []
 
     def pictures() -> Iterator[Pixels]:

@@ -18,7 +18,13 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.mesh import Colour, Surface, Texture, read_mesh
 from mbd_bridge.model import Model
 from mbd_bridge.model.description import Geometry
-from mbd_bridge.model.spatial import Array, Frame, Inertia, rotation_that_takes_z_to
+from mbd_bridge.model.spatial import (
+    Array,
+    Frame,
+    Inertia,
+    homogeneous,
+    rotation_that_takes_z_to,
+)
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, BentLink, bent_links
 from mbd_bridge.view.pieces import Piece
@@ -154,7 +160,7 @@ def skeleton(model: Model, links: Sequence[int]) -> Iterator[Placed]:
         if number not in stations and (
             len(points) == 1 or not any(np.linalg.norm(p - points[0]) > radius for p in points[1:])
         ):
-            yield body, solids.sphere(1.3 * radius), _at(points[0])
+            yield body, solids.sphere(1.3 * radius), homogeneous(points[0])
         yield from _box(body, model.links[number].inertia, LARGEST_BOX * _reach(model))
 
 
@@ -186,8 +192,7 @@ def _rod(body: int, start: Array, end: Array, radius: float) -> Iterator[Placed]
     way = end - start
     length = float(np.linalg.norm(way))
     if length > radius:
-        pose = _at(0.5 * (start + end))
-        pose[:3, :3] = rotation_that_takes_z_to(way / length)
+        pose = homogeneous(0.5 * (start + end), rotation_that_takes_z_to(way / length))
         yield body, solids.capsule(radius, length), pose
 
 
@@ -202,15 +207,8 @@ def _box(body: int, inertia: Inertia, largest: float) -> Iterator[Placed]:
         return
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
-    pose = _at(inertia.centre)
-    pose[:3, :3] = axes
+    pose = homogeneous(inertia.centre, axes)
     yield body, solids.box(*np.maximum(edges, 0.02 * edges.max()).tolist()), pose
-
-
-def _at(position: Array) -> Array:
-    out = np.eye(4)
-    out[:3, 3] = position
-    return out
 
 
 PALETTE: tuple[Colour, ...] = (
@@ -363,15 +361,8 @@ def colour_of(body: int) -> Colour:
     return PLAIN if body == 0 else PALETTE[(body - 1) % len(PALETTE)]
 
 
-def matrix(frame: Frame) -> Array:
-    """Return a frame as a matrix (4, 4)."""
-    out = np.eye(4)
-    out[:3, :3], out[:3, 3] = frame.rotation, frame.translation
-    return out
-
-
 def _parts(shape: Geometry, body: int, link: Frame, meshes: _Meshes) -> Iterator[Part]:
-    pose = matrix(link @ shape.origin)
+    pose = (link @ shape.origin).matrix()
     if shape.kind == "mesh":
         for surface in meshes.surfaces(shape):
             colour = surface.colour or shape.colour or PLAIN

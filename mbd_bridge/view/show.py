@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from importlib.util import find_spec
+from typing import IO
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.bending import FEW_SLICES
 from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.record import favourable
-from mbd_bridge.view.scene import tell_missing
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.window import FAULT, READY, REFUSED, Order
 
@@ -60,13 +60,13 @@ def show(
     check_display()
     overlays = overlays._replace(slices=FEW_SLICES)
     take = Take(source, overlays)
-    tell_missing(take.scene)
-    take.tell_open()
-    chosen = favourable(take.model, take.bodies(source.q[:1])[0]) if view is None else view
+    take.tell()
+    chosen = favourable(take) if view is None else view
     order = Order(source, overlays, rest, chosen, size, speed, playing)
     with window_process() as process:
         try:
-            _wait(process, order)
+            _, answer = hand_over(process, order)
+            tell(process, answer.read().decode())
         except KeyboardInterrupt:
             return
         finally:
@@ -94,14 +94,14 @@ def window_process() -> subprocess.Popen[bytes]:
     )
 
 
-def _wait(process: subprocess.Popen[bytes], order: Order) -> None:
-    """Hand the order over and wait until the process ends; raise what it could not do."""
+def hand_over(process: subprocess.Popen[bytes], order: Order) -> tuple[IO[bytes], IO[bytes]]:
+    """Give a window's process its order; return what it reads and what it writes."""
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(pickle.dumps(order))
         process.stdin.flush()
-    tell(process, process.stdout.read().decode())
+    return process.stdin, process.stdout
 
 
 def tell(process: subprocess.Popen[bytes], said: str) -> None:
@@ -161,22 +161,17 @@ class LiveWindow:
             )
         source = Source(model, np.zeros(1), q[None])
         overlays = Overlays(slices=FEW_SLICES)
-        take = Take(source, overlays)
-        view = favourable(model, take.bodies(source.q)[0])
+        view = favourable(Take(source, overlays))
         order = Order(source, overlays, None, view, SIZE, 1.0, True, live=True)
         self._frame = np.zeros(1 + len(q))
         self._process = window_process()
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._pipe = self._process.stdin.fileno()
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(pickle.dumps(order))
-            self._process.stdin.flush()
-        said = self._process.stdout.readline().decode()
-        if not said.startswith(READY):
-            said += self._process.stdout.read().decode()
+        pipe, self._answer = hand_over(self._process, order)
+        self._pipe = pipe.fileno()
+        line = self._answer.readline().decode()
+        if not line.startswith(READY):
+            line += self._answer.read().decode()
             end(self._process)
-            tell(self._process, said)
+            tell(self._process, line)
         os.set_blocking(self._pipe, False)
 
     def put(self, t: float, q: Array) -> bool:
@@ -193,5 +188,4 @@ class LiveWindow:
     def close(self) -> None:
         """Close the window."""
         end(self._process)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        self._answer.close()

@@ -25,6 +25,9 @@ from mbd_bridge.view.load_scale import AppliedWrench, applied_along, applied_in
 SAME = 1e-9
 """Times that are this near (relative to the motion's length) are one."""
 
+OF_STATES = ("force", "moment", "actuation", "unique", "actuation_unique")
+"""Arrays of loads that have a row for each state."""
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -169,26 +172,16 @@ def _chosen(loads: JointLoads | None, rows: Sequence[int] | Array) -> JointLoads
     if loads is None:
         return None
     index = np.asarray(rows, dtype=int)
-    return replace(
-        loads,
-        force=loads.force[index],
-        moment=loads.moment[index],
-        actuation=loads.actuation[index],
-        unique=loads.unique[index],
-        actuation_unique=loads.actuation_unique[index],
-    )
+    return replace(loads, **{name: getattr(loads, name)[index] for name in OF_STATES})
 
 
 def _mixed(first: JointLoads | None, second: JointLoads | None, part: Array) -> JointLoads:
     """Return loads between two, on the straight way; determined is what is so at both."""
     assert first is not None
     assert second is not None
-    share = part[:, None, None]
-    return replace(
-        first,
-        force=(1.0 - share) * first.force + share * second.force,
-        moment=(1.0 - share) * first.moment + share * second.moment,
-        actuation=(1.0 - share[..., 0]) * first.actuation + share[..., 0] * second.actuation,
-        unique=first.unique & second.unique,
-        actuation_unique=first.actuation_unique & second.actuation_unique,
-    )
+    between = {}
+    for name in OF_STATES:
+        start, end = getattr(first, name), getattr(second, name)
+        share = part.reshape(-1, *[1] * (start.ndim - 1))
+        between[name] = start & end if start.dtype == bool else (1.0 - share) * start + share * end
+    return replace(first, **between)

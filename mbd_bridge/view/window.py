@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import traceback
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,11 +31,9 @@ from mbd_bridge.view.camera import (
     PANELS,
     WINDOW_FIELD,
     Camera,
+    WindowTexts,
     camera_of,
     direction,
-    numbers,
-    row_below,
-    rows_above,
 )
 from mbd_bridge.view.draw_loads import ACTUATION, Label, Moment, Overlays, Take
 from mbd_bridge.view.pieces import CanvasStage
@@ -224,7 +223,7 @@ class Frames:
         os._exit(0)
 
 
-class _Screen:
+class _Screen(ABC):
     """What playing and posing share: the stage, texts that come and go, keys.
 
     Attributes
@@ -246,6 +245,24 @@ class _Screen:
         self.panels = False
         self._shadows, self._open = True, False
 
+    @abstractmethod
+    def draw(self, now: float) -> None:
+        """Show what is to be seen at a time of the clock, s."""
+
+    @abstractmethod
+    def obey(self, now: float) -> None:
+        """Do what keys, buttons and sliders say."""
+
+    def run(self) -> None:
+        """Draw and obey until the window is closed (`WindowClosed`)."""
+        while True:
+            now = time.monotonic()
+            self.draw(now)
+            if not self._open:
+                self.opened()
+            self.obey(now)
+            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+
     def opened(self) -> None:
         """Set the camera and begin to draw."""
         camera = self._camera
@@ -262,10 +279,9 @@ class _Screen:
             self._camera = Camera(target + distance * direction(yaw, pitch), target, WINDOW_FIELD)
         self.window.drawing(False)  # or a picture is taken while half of it has moved
         self._stage.show([*self._floor, *moment.machine, *moment.pins, *moment.over])
-        place = self._camera, self.order.size, PANELS if self.panels else HIDDEN
-        keys = row_below(self.keys, *place)
-        above = rows_above(self._rows(headline), *place)
-        self._write([*numbers(moment.labels, *place), *above, keys])
+        texts = WindowTexts(self._camera, self.order.size, PANELS if self.panels else HIDDEN)
+        above, keys = texts.rows_above(self._rows(headline)), texts.row_below(self.keys)
+        self._write([*texts.numbers(moment.labels), *above, keys])
         self.window.drawing(self._open)
         if self._shadows and self._open and time.monotonic() - began > SLOW:
             self._shadows = False
@@ -323,19 +339,16 @@ class _Playing(_Screen):
         self._sliders()
         for when in np.linspace(self.player.start, self.player.end, WARMING):
             self.show(self.take.moment(float(when)), "")
-        first, last = True, time.monotonic()
-        while True:
-            now = time.monotonic()
-            shown = self.player.advance(now - last)
-            last = now
-            pause = "" if self.player.playing else ", pause"
-            text = f"t = {shown:.3f} s, speed {self.player.speed:.3g}{pause}"
-            self.show(self.take.moment(shown), text)
-            if first:
-                self.opened()
-                first = False
-            self._obey()
-            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+        self._last = time.monotonic()
+        super().run()
+
+    def draw(self, now: float) -> None:
+        """Show the motion at its time."""
+        shown = self.player.advance(now - self._last)
+        self._last = now
+        pause = "" if self.player.playing else ", pause"
+        text = f"t = {shown:.3f} s, speed {self.player.speed:.3g}{pause}"
+        self.show(self.take.moment(shown), text)
 
     def _sliders(self) -> None:
         player, window = self.player, self.window
@@ -346,7 +359,8 @@ class _Playing(_Screen):
         self._speed = window.slider("speed (+ -)", 0.0, max(3.0, player.speed), player.speed)
         self._read = [window.value(k) for k in (self._button, self._time, self._speed)]
 
-    def _obey(self) -> None:
+    def obey(self, now: float) -> None:
+        """Play, pause, go on or back, faster or slower."""
         player = self.player
         button, when, speed = (
             self.window.value(k) for k in (self._button, self._time, self._speed)
@@ -372,23 +386,19 @@ class _Live(_Screen):
 
     def __init__(self, window: Window, order: Order, frames: Frames) -> None:
         super().__init__(window, order)
-        self._frames = frames
+        self._frames, self._source = frames, order.source
 
-    def run(self) -> None:
-        """Show the newest frame until the window is closed (`WindowClosed`)."""
-        source, first = self.order.source, True
-        while True:
-            now = time.monotonic()
-            if self._frames.newest is not None:
-                t, *q = self._frames.newest
-                source = replace(source, time=np.array([t]), q=np.array([q]))
-            self.show(self.take.of(source), f"t = {source.time[0]:.2f} s")
-            if first:
-                self.opened()
-                first = False
-            for key in self.window.pressed():
-                self.switched(key)
-            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+    def draw(self, now: float) -> None:
+        """Show the newest frame."""
+        if self._frames.newest is not None:
+            t, *q = self._frames.newest
+            self._source = replace(self._source, time=np.array([t]), q=np.array([q]))
+        self.show(self.take.of(self._source), f"t = {self._source.time[0]:.2f} s")
+
+    def obey(self, now: float) -> None:
+        """Change what is shown."""
+        for key in self.window.pressed():
+            self.switched(key)
 
 
 class _Posing(_Screen):
@@ -403,31 +413,32 @@ class _Posing(_Screen):
         self._chosen = 0
         self._knobs: list[int] = []
         self._read: list[float] = []
+        self._moved: float | None = None
 
     def run(self) -> None:
         """Pose until the window is closed (`WindowClosed`)."""
         self._sliders()
-        first, moved = True, None
-        while True:
-            now = time.monotonic()
-            self.show(self.take.of(self._state), self._headline())
-            if first:
-                self.opened()
-                first = False
-            values = [self.window.value(k) for k in self._knobs]
-            turned = [k for k, (a, b) in enumerate(zip(values, self._read, strict=True)) if a != b]
-            if turned:
-                self._read = values
-                self._turn(values, turned[0])
-                moved = now
-            elif moved is not None and now - moved > SETTLED:
-                moved = None
-                if self.poser.model.has_loops:
-                    self._sliders()  # the others have given way
-            for key in self.window.pressed():
-                if not self.switched(key):
-                    self._key(key)
-            time.sleep(max(0.0, FRAME - (time.monotonic() - now)))
+        super().run()
+
+    def draw(self, now: float) -> None:
+        """Show the machine where it stands."""
+        self.show(self.take.of(self._state), self._headline())
+
+    def obey(self, now: float) -> None:
+        """Go where sliders and keys say."""
+        values = [self.window.value(k) for k in self._knobs]
+        turned = [k for k, (a, b) in enumerate(zip(values, self._read, strict=True)) if a != b]
+        if turned:
+            self._read = values
+            self._turn(values, turned[0])
+            self._moved = now
+        elif self._moved is not None and now - self._moved > SETTLED:
+            self._moved = None
+            if self.poser.model.has_loops:
+                self._sliders()  # the others have given way
+        for key in self.window.pressed():
+            if not self.switched(key):
+                self._key(key)
 
     def _headline(self) -> str:
         """Return the chosen joint's coordinate, and which loads are shown."""

@@ -10,7 +10,6 @@ from PIL import Image
 from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.marks import CUT, PIN
 from mbd_bridge.view.record import Shot, camera_of
-from mbd_bridge.view.scene import matrix
 from mbd_bridge.view.source import of_simulation
 from tests.docs.pages import ROOT
 
@@ -55,7 +54,7 @@ def test_both_halves_of_the_pin_that_closes_the_loop_are_where_the_joint_is():
             picture = np.asarray(film.convert("RGB")).astype(float)
             row = int(np.argmin(np.abs(run.time - k / made.FPS)))
             body = take.bodies(run.q[row : row + 1])[0, cut.predecessor]
-            ends = [(body @ matrix(cut.a) @ [0, 0, z, 1])[:3] for z in (face, -face)]
+            ends = [(body @ cut.a.matrix() @ [0, 0, z, 1])[:3] for z in (face, -face)]
             seen = min(ends, key=lambda end: np.linalg.norm(end - camera.eye))
             pin = camera.pixels(seen, made.SIZE)
             halves = [middle(picture, colour, pin) for colour in (PIN, CUT)]

@@ -136,7 +136,7 @@ def test_loops_that_cannot_be_closed_are_told_and_drawn_open(ralf):
     assert np.array_equal(larger[0, rigid], q[0, rigid])
     take = Take(Source(ralf.model, np.zeros(1), q), Overlays(exaggerate=1e4))
     with pytest.warns(mbd.MbdWarning, match=r"10000 times.*1 of 1 .*smaller factor"):
-        take.tell_open()
+        take.tell()
 
 
 def test_pictures_say_the_factor_and_show_it(ralf):
@@ -162,7 +162,7 @@ def test_a_rigid_machine_has_nothing_to_exaggerate():
 def test_the_web_view_has_all_that_its_slices_need(ralf):
     q = np.array([bent(ralf), bent(ralf, -0.01)])
     source = Source(ralf.model, np.array([0.0, 1.0]), q)
-    scene = describe(source, exaggerate=10.0)
+    scene = describe(source, Overlays(exaggerate=10.0))
     assert scene["exaggerate"] == 10.0
     count, first = len(ralf.model.bodies), scene["bodies"]["count"]
     assert first == count
@@ -207,7 +207,7 @@ def test_between_two_factors_a_page_draws_what_a_picture_would(ralf):
         assert np.abs(mixed[..., :3] - exact).max() < 0.005 * take.span
         moved = max(moved, np.abs(exact - ends[0][..., :3]).max())
     assert moved > 0.03 * take.span
-    assert describe(source, exaggerate=20.0)["exaggerated"]["factor"] == 1.0
+    assert describe(source, Overlays(exaggerate=20.0))["exaggerated"]["factor"] == 1.0
     assert describe(Rest(ralf.model).start())["exaggerated"] is None
 
 

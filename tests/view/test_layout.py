@@ -9,9 +9,7 @@ from mbd_bridge.view.camera import (
     ROW,
     WINDOW_FIELD,
     Camera,
-    numbers,
-    row_below,
-    rows_above,
+    WindowTexts,
 )
 from mbd_bridge.view.draw_loads import Label
 
@@ -23,9 +21,9 @@ def test_numbers_and_rows_of_text_stay_in_the_window_and_apart():
     labels = [Label(place, f"{k}23.4 N m", colour) for k, place in enumerate(places)]
     behind = Label(np.array([0.0, -9.0, 0.0]), "behind", colour)
     for margins in (HIDDEN, PANELS):
-        found = numbers([*labels, behind], camera, size, margins)
-        rows = rows_above(["t = 1 s", "force"], camera, size, margins)
-        last = row_below("keys", camera, size, margins)
+        texts = WindowTexts(camera, size, margins)
+        found, last = texts.numbers([*labels, behind]), texts.row_below("keys")
+        rows = texts.rows_above(["t = 1 s", "force"])
         assert [label.text for label in found] == [label.text for label in labels]
         seen = camera.pixels([label.point for label in [*found, *rows, last]], size)
         width = LETTER * len(labels[0].text)

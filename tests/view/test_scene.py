@@ -8,7 +8,7 @@ from mbd_bridge.base.errors import MbdWarning
 from mbd_bridge.model.spatial import Frame
 from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.marks import CUT, Marks, centre_of_mass
-from mbd_bridge.view.scene import matrix, scene, tell_missing
+from mbd_bridge.view.scene import scene, tell_missing
 from mbd_bridge.view.source import Rest
 from tests.machines import rssr
 from tests.robots import installed, own_urdfs, robot
@@ -46,7 +46,7 @@ def test_shapes_stand_where_the_file_says_in_its_colours(tmp_path):
     machine = mbd.load(tmp_path / "r.urdf")
     take = Take(Rest(machine.model).start([0.5]))
     _, placed = take.scene.pieces(take.bodies(np.array([[0.5]]))[0])
-    own = matrix(Frame.from_rpy((0.3, 0.1, 0.0), (0.0, 0.2, 1.0)))
+    own = Frame.from_rpy((0.3, 0.1, 0.0), (0.0, 0.2, 1.0)).matrix()
     assert placed.pose == pytest.approx(machine.placement([0.5], "b") @ own)
 
 
@@ -158,7 +158,7 @@ def test_all_bodies_stand_where_each_link_does(seed):
     q = np.array([random_state(tree.model, rng)[0] for _ in range(3)])
     bodies = Take(Rest(tree.model).start()).bodies(q)
     for link in tree.model.links:
-        placed = bodies[:, link.body] @ matrix(link.frame)
+        placed = bodies[:, link.body] @ link.frame.matrix()
         assert placed == pytest.approx(tree.placement(q, link.name), abs=1e-12)
 
 

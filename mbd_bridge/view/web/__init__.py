@@ -6,6 +6,6 @@ loads as arrows. `viewer_part` makes HTML of it, for any page; `viewer_page` a w
 """
 
 from mbd_bridge.view.web.description import describe
-from mbd_bridge.view.web.web_view import Look, WebView, viewer_page, viewer_part
+from mbd_bridge.view.web.web_view import WebView, viewer_page, viewer_part
 
-__all__ = ["Look", "WebView", "describe", "viewer_page", "viewer_part"]
+__all__ = ["WebView", "describe", "viewer_page", "viewer_part"]

@@ -33,7 +33,7 @@ from mbd_bridge.view.exaggerate import check_factor, exaggerated, visible_factor
 from mbd_bridge.view.load_scale import Scale, ShownLoad, shown_loads
 from mbd_bridge.view.marks import AXES, CENTRE, centre_of_mass
 from mbd_bridge.view.record import favourable
-from mbd_bridge.view.scene import Part, matrix, tell_missing
+from mbd_bridge.view.scene import Part
 from mbd_bridge.view.source import Source
 
 EDGE, SMALLEST = 1024, 16
@@ -189,36 +189,29 @@ GRID = 65_535
 
 def describe(
     source: Source,
+    overlays: Overlays | None = None,
     *,
     keep: float | None = None,
     title: str = "",
-    ground: bool = True,
-    labels: bool = True,
     view: tuple[float, float] | None = None,
     playing: bool = False,
     speed: float = 1.0,
-    exaggerate: float = 1.0,
-    joints: bool | None = None,
-    centre: bool = False,
-    frames: Sequence[str] = (),
 ) -> Description:
     """Return the description of a machine's states and loads.
 
     Parameters
     ----------
+    overlays : what is shown beside the machine at first
     keep : s, a time that is among the instants that are kept, and shown first
     title : of the scene
-    exaggerate : factor on the deflections of links that bend
-    ground, labels : show tiles below the machine, numbers and names at arrows
     view : yaw and pitch of the camera, degrees; None: chosen for the machine
     playing, speed : whether it plays from the beginning on, and how many seconds in a second
-    joints, centre, frames : which marks are shown at first, as in `take.Overlays`
     """
+    shown = overlays or Overlays()
     source = source.records(instants(source, keep))
-    factor = check_factor(source.model, exaggerate)
-    take = Take(source, Overlays(joints, centre, tuple(frames), exaggerate=factor))
-    tell_missing(take.scene)
-    take.tell_open()
+    factor = check_factor(source.model, shown.exaggerate)
+    take = Take(source, shown._replace(exaggerate=factor))
+    take.tell()
     pins = list(take.marks.joints())
     shapes = [part.surface for part in take.scene.parts]
     distinct = list({id(surface): surface for surface in shapes}.values())
@@ -238,7 +231,11 @@ def describe(
             "axis_colours": [_colour(colour) for colour in AXES],
             "ball": take.marks.ball,
             "ball_colour": _colour(CENTRE),
-            "shown": {"joints": take.has_pins, "centre": centre, "frames": [*frames]},
+            "shown": {
+                "joints": take.has_pins,
+                "centre": shown.centre,
+                "frames": [*shown.frames],
+            },
         },
         "first": 0 if keep is None else int(np.abs(source.time - keep).argmin()),
         "bent": [_bent(one) for one in take.scene.bent],
@@ -254,9 +251,9 @@ def describe(
         },
         "box": [*_rounded(low), *_rounded(high)],
         "up": _rounded(_up(source.model.gravity)),
-        "ground": ground and bool(take.floor()),
-        "labels": labels,
-        "view": _rounded(direction(*(view or _chosen_view(take)))),
+        "ground": bool(take.floor()),
+        "labels": shown.labels,
+        "view": _rounded(direction(*(view or favourable(take)))),
         "playing": playing,
         "speed": speed,
         "readable": {"from": FROM, "small": SMALL},
@@ -401,7 +398,7 @@ def _part(part: Part, place: Mapping[int, int]) -> Description:
 
 
 def _frame(link: ModelLink) -> Description:
-    return {"name": link.name, "body": int(link.body), "pose": _pose(matrix(link.frame))}
+    return {"name": link.name, "body": int(link.body), "pose": _pose(link.frame.matrix())}
 
 
 def _pose(pose: Array) -> list[float]:
@@ -446,10 +443,6 @@ def _scale(scale: Scale, span: float) -> Description:
         "shortest": arrows.SHORTEST * longest,
         "arc": arrows.FULL,
     }
-
-
-def _chosen_view(take: Take) -> tuple[float, float]:
-    return favourable(take.model, take.bodies(take.source.q[:1])[0])
 
 
 def _up(gravity: Array) -> Array:

@@ -19,21 +19,20 @@ import threading
 import time
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from importlib.resources import files
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mbd_bridge.base.errors import FileError, MbdError, StateError, warn, whole_number
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.whole_file import check_place, whole_path
-from mbd_bridge.model.units import model_units
 from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.posing import Poser
 from mbd_bridge.view.source import Rest, Source
@@ -348,20 +347,6 @@ HEIGHT = 560
 ENDINGS = (".html", ".htm")
 
 
-class Look(NamedTuple):
-    """How a page shows a machine at first; for the fields see `description.describe`."""
-
-    ground: bool = True
-    labels: bool = True
-    view: tuple[float, float] | None = None
-    playing: bool = False
-    speed: float = 1.0
-    exaggerate: float = 1.0
-    joints: bool | None = None
-    centre: bool = False
-    frames: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class WebView:
     """A machine, its motion and its loads, as a page for a browser that needs no network.
@@ -373,18 +358,30 @@ class WebView:
     ----------
     source : the states that are shown
     rest : how loads at rest are found when the machine is posed; None: it is not posed
-    look : how it is shown at first
+    overlays : what is shown beside the machine at first
+    view : yaw and pitch of the camera, degrees; None: chosen for the machine
+    playing, speed : whether it plays from the beginning on, and how many seconds in a second
     """
 
     source: Source
     rest: Rest | None = None
     title: str = ""
-    look: Look = field(default_factory=Look)
+    overlays: Overlays = Overlays()  # noqa: RUF009 - it is frozen
+    view: tuple[float, float] | None = None
+    playing: bool = False
+    speed: float = 1.0
 
     @cached_property
     def scene(self) -> Description:
         """What the page shows, as plain data."""
-        return describe(self.source, title=self.title, **self.look._asdict())
+        return describe(
+            self.source,
+            self.overlays,
+            title=self.title,
+            view=self.view,
+            playing=self.playing,
+            speed=self.speed,
+        )
 
     def page(self) -> str:
         """Return the page, of one piece."""
@@ -414,7 +411,7 @@ class WebView:
         """Return the machine as it is posed by sliders; None of a motion."""
         if self.rest is None:
             return None
-        return Posing(Take(self.source, Overlays(exaggerate=self.look.exaggerate)), self.rest)
+        return Posing(Take(self.source, self.overlays), self.rest)
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, as notebooks show it."""
@@ -438,16 +435,8 @@ class Posing:
 
     def knobs(self) -> list[dict[str, Any]]:
         """Return the sliders: name, unit and range."""
-        _, units = model_units(self._poser.model)
-        return [
-            {
-                "name": knob.name,
-                "unit": units[knob.index],
-                "low": knob.low,
-                "high": knob.high,
-            }
-            for knob in self._poser.knobs
-        ]
+        keys = "name", "unit", "low", "high"
+        return [{key: getattr(knob, key) for key in keys} for knob in self._poser.knobs]
 
     def values(self) -> list[float]:
         """Return where the sliders stand."""
