@@ -49,10 +49,12 @@ def remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
     lost = report.rows - report.rank
     yield f"{report.mobility}; {report.rows} rows, {lost} of them redundant"
     if lost:
-        yield (
-            "redundant rows forbid what others forbid already: no matter for the motion, but loads "
-            "along them are not determined, and are marked"
+        loads = (
+            "but loads along them are not determined, and are marked"
+            if report.undetermined
+            else "and loads along them are declared to be zero (planar)"
         )
+        yield f"redundant rows forbid what others forbid already: no matter for the motion, {loads}"
     if not report.dof:
         yield "nothing can move: remove a loop, or let one forbid less"
     yield (

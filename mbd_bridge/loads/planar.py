@@ -146,7 +146,7 @@ class Plane:
             where = "across" if side.kind in IN_PLANE else "parallel to"
             raise ModelError(
                 f"planar: the axis of joint {name!r} is not {where} that of {first!r}, by "
-                f"{off:.3g} rad; correct it, or remove planar"
+                f"{np.arcsin(min(off, 1.0)):.3g} rad; correct it, or remove planar"
             )
 
     def normal_in(self, name: str, axes: In) -> Floats:

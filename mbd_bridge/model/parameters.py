@@ -426,6 +426,10 @@ def _of_link(
         )
     if word == "inertia":
         rows = inertias(name, value)
+        if (least := rows[:, :3].min()) < 0.0:
+            raise ModelError(
+                f"parameter {name!r}: a moment of inertia is not negative, this is {least:g} kg m^2"
+            )
     else:
         rows = value_rows(name, value, 1 if word == "mass" else 3)
     if word == "mass" and rows.min() < 0.0:

@@ -31,6 +31,14 @@ COMMANDS = {
     "simulate": ("BAR", "--seconds", "0.01", "--near", "crank=0.4", "-o", "RUN"),
     "export": ("BAR", "--what", "forward_dynamics", "-o", "SOURCE"),
     "convert": ("BAR", "COPY"),
+    "worst": ("BAR", "--samples", "64", "--joints", "coupler_pin", "--actuated", "crank"),
+    "cases": ("BAR", "a=MOTION", "--joints", "all", "--actuated", "crank"),
+    "complete": ("BAR", "MOTION", "--given", "crank", "-o", "RUN"),
+    "plot": ("BAR", "MOTION", "-o", "PICTURE", "--actuated", "crank"),
+    "view": ("BAR", "MOTION", "--record", "PICTURE", "--loads", "all", "--actuated", "crank"),
+    "modes": ("BAR", "--near", "crank=0.4"),
+    "symbolic": ("BAR",),
+    "run": ("BAR", "--seconds", "0.01", "--near", "crank=0.4"),
 }
 
 
@@ -53,10 +61,15 @@ def folder(request, tmp_path_factory):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_take_every_option_of_the_loops(run, folder, command):
     files = {"BAR": "bar.urdf", "MOTION": "motion.csv", "PAGE": "page.html", "RUN": "run.csv"}
-    files |= {"SOURCE": "bar.c", "COPY": "copy.urdf"}
-    words = [str(folder / files[word]) if word in files else word for word in COMMANDS[command]]
-    code, out, err = run(command, *words)
+    files |= {"SOURCE": "bar.c", "COPY": "copy.urdf", "PICTURE": "bar.png"}
+    files = {word: str(folder / name) for word, name in files.items()}
+    files["a=MOTION"] = f"a={files['MOTION']}"
+    code, out, err = run(command, *(files.get(word, word) for word in COMMANDS[command]))
     assert code == 0, out + err
+    if command in ("info", "assemble"):
+        planar = mbd.load(files["BAR"]).model.description.planar
+        assert ("declared to be zero (planar)" in out) == planar
+        assert ("are not determined, and are marked" in out) != planar
 
 
 def test_the_crosscheck_asks_about_the_loops_too(folder):

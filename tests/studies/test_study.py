@@ -376,6 +376,38 @@ def test_variants_in_trouble_share_their_machine_code(
         assert numbers[0] == numbers[1]
 
 
+def test_variants_that_stop_in_their_first_step_leave_the_others_alone(
+    rocker: mbd.Mechanism,
+) -> None:
+    design = studies.table({"crank.vel": [1e5, 1e100, 2.0, 1e4]})
+    found = mbd.study(
+        rocker, design, outputs=["peak coupler_pin.force", "peak crank.acc"], **ROCKER
+    )
+    assert found["finished"].tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert np.isfinite(found["peak coupler_pin.force"]).tolist() == [False, False, True, False]
+    assert "errs by more than a turn" in str(found.trouble())
+    assert "nan" not in str(found.trouble())
+
+
+def test_numbers_that_no_mechanism_has_are_refused_before_anything_is_computed(
+    rocker: mbd.Mechanism,
+) -> None:
+    told: list[int] = []
+    spring = mbd.forces.JointSpring("rocker", stiffness=3.0, damping=0.2, name="spring")
+    for factor in ("coupler.mass", "coupler.inertia.yy", "spring.damping"):
+        with pytest.raises(mbd.MbdError, match="-1"):
+            mbd.study(
+                rocker,
+                studies.table({factor: [*[1.0] * 8, -1.0]}),
+                outputs=["rocker"],
+                forces=[spring],
+                batch=2,
+                progress=told.append,
+                **ROCKER,
+            )
+    assert told == []
+
+
 def test_a_study_with_gaps_is_saved_with_their_reasons(
     rocker: mbd.Mechanism, tmp_path: Path
 ) -> None:

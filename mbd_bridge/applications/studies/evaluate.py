@@ -298,6 +298,17 @@ class Variants:
                 kinds["numbers"][name] = values
         return Varied(number, **kinds)
 
+    def acting(self, variants: Varied) -> dict[str, Any]:
+        """Return what acts on the variants, and the numbers that differ in them."""
+        given: dict[str, Any] = dict(self.given)
+        given["parameters"] = {**(given.get("parameters") or {}), **variants.numbers} or None
+        given["inputs"] = {**(given.get("inputs") or {}), **variants.inputs} or None
+        return given
+
+    def check(self, columns: Columns) -> None:
+        """Refuse values that a mechanism or its force elements cannot have."""
+        System(self.machine, **self.acting(self.varied(columns)))
+
 
 @dataclass(frozen=True, eq=False)
 class Varied:
@@ -337,9 +348,6 @@ class Motions(Variants):
                 f"the duration out for the loads of states"
             )
         q, v = self._start(variants)
-        given: dict[str, Any] = dict(self.given)
-        given["parameters"] = {**(given.get("parameters") or {}), **variants.numbers} or None
-        given["inputs"] = {**(given.get("inputs") or {}), **variants.inputs} or None
         steps = number_of_steps(self.duration, self.step)
         batch = simulate_batch(
             self.machine,
@@ -352,7 +360,7 @@ class Motions(Variants):
             every=self.every,
             threads=self.threads,
             progress=None if progress is None else lambda taken: progress(taken / steps),
-            **given,
+            **self.acting(variants),
         )
         return self._kept(batch), batch.status
 

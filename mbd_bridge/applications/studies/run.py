@@ -58,6 +58,8 @@ WORKERS_REMEMBER = 8
 
 TRIED = 17
 """Variants all over a design that are tried where the first one fails."""
+CHECKED = 2**16
+"""Variants whose numbers are checked at a time."""
 AHEAD = 64
 """Parts that are handed to an executor before the first of them is done, if not said otherwise."""
 
@@ -176,6 +178,7 @@ def study(
         )
     kept = None if place is None else Parts(place).made()
     digest = "" if kept is None else digest_of(evaluate)
+    _check_numbers(evaluate, design)
     _try_some(evaluate, design)
     runner = _Runner(
         evaluate, design, kept, digest, batch, *_usable(options["executor"], ahead), progress
@@ -225,6 +228,13 @@ def _held(machine: Any, given: dict[str, Any]) -> tuple[HasModel | Model, dict[s
     if machine.made_of is None:
         raise StateError("a System from another process: make it here, mbd.System(robot, ...)")
     return machine.made_of
+
+
+def _check_numbers(evaluate: Evaluate, design: Design) -> None:
+    """Refuse values that a mechanism cannot have before the first variant is computed."""
+    if isinstance(evaluate, Variants):
+        for start in range(0, len(design), CHECKED):
+            evaluate.check(design.columns(start, start + CHECKED))
 
 
 def _try_some(evaluate: Evaluate, design: Design) -> None:

@@ -36,7 +36,13 @@ from mbd_bridge.motion.table import motion_series
 from mbd_bridge.simulation.guards.energy import kept_energy
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Answer, near_singular
-from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads, some_of
+from mbd_bridge.simulation.results.recorded import (
+    Recorded,
+    determined_everywhere,
+    notes_of,
+    reported_loads,
+    some_of,
+)
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.start import RowSets, constraints_of
 from mbd_bridge.simulation.system import System
@@ -361,17 +367,35 @@ class SimulationBatch(Recorded, Tabular):
         places = np.argwhere(there)
         q = np.array([self.q[n, k] for n, k in some_of(places)]).reshape(-1, model.nq)
         prescribed_joints = self.system.prescribed_joints
-        return self._batch_loads(reported_loads(model, asked, own, q, rows, prescribed_joints))
+        request = LoadRequest.of(model, names)
+        exact = partial(self._exact_loads, request) if self._planar else None
+        found = reported_loads(model, asked, own, q, rows, prescribed_joints, exact)
+        return self._batch_loads(found)
 
     def _batch_loads(self, loads: JointLoads) -> BatchLoads:
         arrays = loads.force, loads.moment, loads.actuation, loads.determined
         return BatchLoads(loads.joints, self.time, *arrays, loads, self.v)
+
+    @property
+    def _planar(self) -> bool:
+        """Whether loads out of the plane are declared to be zero; not asked of variants, each of
+        which would need machine code of its own.
+        """
+        return self.model.description.planar and self.parameters is None
+
+    def _exact_loads(self, request: LoadRequest) -> list[JointLoads]:
+        """Return the loads at some records, as of these trajectories alone."""
+        there = np.argwhere(np.isfinite(self.v).all(axis=-1))
+        parts = (self[n].part(slice(k, k + 1)) for n, k in some_of(there).tolist())
+        return [part.exact_loads(request) for part in parts]
 
     def _determined(self, solver: LoadSolver) -> tuple[Array, ...] | None:
         """Return which components (J, 6) and prescribed motions (F,) are determined wherever it is
         looked.
         """
         there = np.argwhere(np.isfinite(self.v).all(axis=-1))
+        if self._planar and len(there):
+            return determined_everywhere(self._exact_loads(solver.request))
         constraints = constraints_of(self.model, self.parameters, self.system.prepared)
         assert constraints is not None, "there are loops"
         prescribed_velocities = actuated_velocities(self.model, self.system.prescribed_joints)

@@ -69,7 +69,7 @@ def too_long(
     worst = int(np.argmax(apart))
     unit = model_units(model)[1][worst]
     amount = f"{apart[worst] * model.velocity_scale[worst]:.2g} {unit}"
-    if apart[worst] > FAR:
+    if not apart[worst] <= FAR:  # what is not finite too
         amount = "more than a turn" if unit == "rad" else "more than the mechanism's size"
     return StepLengthError(
         f"the step of {h:.3g} s is too long for this motion: one step errs by {amount} in "

@@ -6,7 +6,7 @@ forces were beyond its limits; the loads of joints that the steps reported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +217,7 @@ def reported_loads(
     q: Array,
     rows: Sequence[int],
     prescribed_joints: Sequence[str],
+    exact: Callable[[], Iterable[JointLoads]] | None = None,
 ) -> JointLoads:
     """Return the loads at all records.
 
@@ -224,18 +225,24 @@ def reported_loads(
     ----------
     rows : independent ones that the motion has kept: if these are all, all is determined
     prescribed_joints : joints all of whose motions are prescribed
+    exact : of a machine that is declared planar: gives loads of some of the records by the balance
+        of all joints, which tells whether loads out of the plane are zero
 
     Notes
     -----
-    A component counts as determined if it is so at all of the records that are looked at.
+    A component counts as determined if it is so at all of the records that are looked at: where
+    there is none (no motion took a step), all are.
     """
     asked = outputs.joints
     names, places = actuation_names(model, asked)
     force, moment, actuation = reported["force"], reported["moment"], reported["actuation"]
-    flags: list[Array] = [np.ones((), dtype=bool)] * 2
-    if len(rows) < len(model.row_scale):
-        each = [_determined(model, outputs, at, prescribed_joints) for at in some_of(q)]
-        flags = [np.logical_and.reduce(column) for column in zip(*each, strict=True)]
+    flags: Sequence[Array] = [np.ones((), dtype=bool)] * 2
+    if len(rows) < len(model.row_scale) and len(q):
+        if exact is not None:
+            flags = determined_everywhere(exact())
+        else:
+            each = [_determined(model, outputs, at, prescribed_joints) for at in some_of(q)]
+            flags = [np.logical_and.reduce(column) for column in zip(*each, strict=True)]
     whole = np.broadcast_to(flags[0], (*force.shape[:-1], 6))
     actuation_unique = np.broadcast_to(flags[1], actuation.shape)
     return JointLoads(
@@ -251,6 +258,12 @@ def reported_loads(
         model=model,
         request=LoadRequest.of(model, outputs.joint_names(model)),
     )
+
+
+def determined_everywhere(loads: Iterable[JointLoads]) -> tuple[Array, ...]:
+    """Return which components (J, 6) and actuators (F,) are determined in all of some loads."""
+    flags = [(one.determined, np.atleast_2d(one.actuation_unique).all(axis=0)) for one in loads]
+    return tuple(np.logical_and.reduce(column) for column in zip(*flags, strict=True))
 
 
 def undetermined_loads(system: System, rows: Sequence[int], q: Array) -> tuple[str, ...]:

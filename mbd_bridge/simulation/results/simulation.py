@@ -30,7 +30,7 @@ from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer, near_singular
 from mbd_bridge.simulation.results.force_elements import ForceElements, force_elements
 from mbd_bridge.simulation.results.interpolation import Between, State
-from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads
+from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads, some_of
 from mbd_bridge.simulation.run.events import Events, Watch, check_watches
 from mbd_bridge.simulation.run.problem import History
 from mbd_bridge.simulation.system import System
@@ -209,15 +209,20 @@ class Simulation(Recorded, AlongTime, Extended):
                 "loads: none were asked for; mbd.simulate(..., loads=[joints]) has the steps tell "
                 "them, run.joint_loads(joints) computes them afterwards"
             )
-        names = asked.joint_names(self.model)
+        request = LoadRequest.of(self.model, asked.joint_names(self.model))
         own = {name: reported[name].copy() for name in asked.load_names}
         silent = np.flatnonzero(np.isnan(own["force"]).any(axis=(1, 2)))
         if len(silent):
-            found = self._loads(LoadRequest.of(self.model, names), silent)
+            found = self._loads(request, silent)
             for name, array in own.items():
                 array[silent] = getattr(found, name)
         kept = self.facts.get("rows", ()), self.system.prescribed_joints
-        found = reported_loads(self.model, asked, own, self.q, *kept)
+
+        def exact() -> list[JointLoads]:
+            return [self.part(some_of(np.arange(len(self.time)))).exact_loads(request)]
+
+        planar = self.model.description.planar
+        found = reported_loads(self.model, asked, own, self.q, *kept, exact if planar else None)
         return simulated(self, found)
 
     @cached_property
@@ -354,7 +359,13 @@ class Simulation(Recorded, AlongTime, Extended):
         check_actuated(self.model, request.actuated, driven)
         return simulated(self, self._actuated_loads(request))
 
-    def _loads(self, request: LoadRequest, part: slice | Array = EVERY) -> JointLoads:
+    def exact_loads(self, request: LoadRequest) -> JointLoads:
+        """Return the loads at every record as `joint_loads`, without its complaints."""
+        return self._loads(request, check=False)
+
+    def _loads(
+        self, request: LoadRequest, part: slice | Array = EVERY, check: bool = True
+    ) -> JointLoads:
         system, closed = self.system, self.model.has_loops
         actuated = system.prescribed_joints if closed else None
         request = replace(request, links=system.links, known=self.trajectory.forces_in_cuts)
@@ -362,7 +373,7 @@ class Simulation(Recorded, AlongTime, Extended):
         pushes = self._acting[1][part] if system.links else None
         lam = self.lam[part] if closed else None
         states = self.q[part], self.v[part], self.a[part]
-        return solver(*states, pushes, lam=lam, t=self.time[part])
+        return solver(*states, pushes, lam=lam, t=self.time[part], check=check)
 
     def _actuated_loads(self, request: LoadRequest) -> JointLoads:
         """Return the loads of the motion, whatever made it, as `Mechanism.joint_loads` does."""
