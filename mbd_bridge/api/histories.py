@@ -1,17 +1,22 @@
 """Load histories of a mechanism: what is computed and counted along its motions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 from mbd_bridge.base.arguments import an_instance, flag, name_list
-from mbd_bridge.base.extensions import of_applications
+from mbd_bridge.base.extensions import working
 from mbd_bridge.base.options import Option, option_group, part
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.loads import JointLoads, LoadRequest
-from mbd_bridge.loads.options import ActingOptions, ConventionOptions, RequestOptions
-from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory, Observer, stream_loads
+from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.options import EXPONENTS, ActingOptions, ConventionOptions, RequestOptions
+from mbd_bridge.loads.streaming import LoadHistory
+from mbd_bridge.loads.streaming.load_history import watch_loads
+from mbd_bridge.loads.watch import Needs, Observer
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, Pieces
 from mbd_bridge.motion.external import ExternalForces, external_forces
 from mbd_bridge.motion.options import ReadingOptions
@@ -62,8 +67,11 @@ class ReportOptions(HistoryOptions, TitleOptions, ExaggerateOptions, total=False
 class LoadInputs:
     """What acts on a machine along a motion, and who moves it; checked.
 
+    It gives the loads to those who look at the motion (`loads.watch`).
+
     Attributes
     ----------
+    mechanism : the machine
     external : forces on links
     actuated : of a machine with loops, the actuated joints; None: those that the file names
     minimum_norm : allow more; what they share is then the smallest for the loop joints
@@ -71,6 +79,7 @@ class LoadInputs:
     threads : share the states among this many threads
     """
 
+    mechanism: "Mechanism"
     external: ExternalForces | None = None
     actuated: tuple[str, ...] | None = None
     minimum_norm: bool = False
@@ -85,6 +94,7 @@ class LoadInputs:
         motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
         actuated = options["actuated"]
         return LoadInputs(
+            mechanism,
             external_forces(
                 mechanism.model, options["external"], options["external_in"], motion.time
             ),
@@ -94,9 +104,51 @@ class LoadInputs:
             threads,
         )
 
+    @property
+    def model(self) -> Model:
+        """The machine's model."""
+        return self.mechanism.model
 
-Look = Callable[[Motion, JointLoads], None]
-"""Sees each piece of a motion with its loads."""
+    def request(self, needs: Needs) -> LoadRequest:
+        """Return the request for the loads that are needed."""
+        return LoadRequest.of(
+            self.model,
+            needs.joints,
+            on=needs.convention.on,
+            at=needs.convention.at,
+            in_=needs.convention.in_,
+            links=() if self.external is None else self.external.links,
+            reaction=needs.reaction,
+            actuated=self.actuated,
+            minimum_norm=self.minimum_norm,
+            forces=self.forces,
+        )
+
+    def solver(self, needs: Needs) -> LoadSolver:
+        """Return what gives the loads that are needed."""
+        return self.mechanism.solver(self.request(needs))
+
+    def loads(self, needs: Needs, motion: Motion, *, check: bool = True) -> JointLoads:
+        """Return the loads at the states of a motion; checked ones know their times."""
+        solver = self.solver(needs)
+        loads = solver.at_states(motion, self.external, threads=self.threads, check=check)
+        return loads.along_motion(motion) if check else loads
+
+    def efforts(self, motion: Motion, *, check: bool = True) -> Array:
+        """Return what actuators do along the velocities, (N, nv)."""
+        external = self.external
+        return self.mechanism.inverse_dynamics(
+            motion.q,
+            motion.v,
+            motion.a,
+            None if external is None else external.along(motion.time, motion.q, motion.v),
+            threads=self.threads,
+            check=check,
+            actuated=self.actuated,
+            minimum_norm=self.minimum_norm,
+            forces=self.forces,
+            t=motion.time,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +159,7 @@ class HistoryRequest:
     ----------
     request : whose loads, in which convention
     external : forces on links
-    exponents, plane : of the spectra; see `LoadSpectraCounter`
+    exponents, plane : of the spectra; see `applications.durability.SpectraObserver`
     motors : count what motors have to do; None: if the machine has stated actuators
     bearings : count what these carry; None: those that the machine states, if any
     threads : share the rows of a piece
@@ -140,13 +192,11 @@ class HistoryRequest:
         counted = options["exponents"], plane, options["motors"], options["bearings"]
         return HistoryRequest(request, forces, *counted, threads)
 
-    @property
-    def inputs(self) -> "LoadInputs":
-        """What acts along the motions."""
+    def inputs(self, mechanism: "Mechanism") -> LoadInputs:
+        """Return what acts on a mechanism along the motions."""
         asked = self.request
-        return LoadInputs(
-            self.external, asked.actuated, asked.minimum_norm, asked.forces, self.threads
-        )
+        acting = self.external, asked.actuated, asked.minimum_norm, asked.forces, self.threads
+        return LoadInputs(mechanism, *acting)
 
     def along(
         self,
@@ -154,31 +204,22 @@ class HistoryRequest:
         pieces: Pieces,
         *,
         output: str | PathLike[str] | None = None,
-        look: Look | None = None,
+        observers: Mapping[str, Observer] = MappingProxyType({}),
     ) -> LoadHistory:
         """Return what is kept of the loads along a motion.
 
         Parameters
         ----------
         output : file for the loads themselves
-        look : sees each piece
+        observers : that look at the motion beside those that are asked for
         """
-        solver, observers = mechanism.solver(self.request), self.observers(mechanism)
-
-        def answer(motion: Motion) -> JointLoads:
-            loads = solver.along(motion, self.external, threads=self.threads)
-            if look is not None:
-                look(motion, loads)
-            return loads
-
-        return stream_loads(answer, pieces, output=output, observers=observers)
+        every = {**self.observers(mechanism), **observers}
+        system, needs = self.inputs(mechanism), Needs.of(self.request)
+        return watch_loads(pieces, system, needs, every, output=output)
 
     def observers(
         self, mechanism: "Mechanism", run: "Simulation | None" = None
     ) -> dict[str, Observer]:
         """Return what counts what is asked for along a motion, or along a simulation."""
-        each = {
-            name: one.load().of(mechanism, self, run)
-            for name, one in of_applications("observers").items()
-        }
+        each = {name: one(mechanism, self, run) for name, one in working("observers")}
         return {name: observer for name, observer in each.items() if observer is not None}

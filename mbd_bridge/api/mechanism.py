@@ -394,7 +394,7 @@ class Mechanism(Tabular, Extended):
         path : a table or a bag, as `read_motion` reads it
         joints : names; None for all
         output : write the loads there, too: .parquet, .csv, .npz or .h5
-        plane : of the spectra; see `loads.durability.LoadSpectraCounter`
+        plane : of the spectra; see `applications.durability.SpectraObserver`
         progress : is called with the bytes read since the last call
         threads : share the rows of a piece among this many threads
         **options : of the motion and its loads

@@ -26,8 +26,11 @@ from mbd_bridge.base.readable import instant, quantity
 from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.options import ConventionOptions
-from mbd_bridge.loads.streaming import EXPONENTS, LoadCase, LoadCases, stream_loads
+from mbd_bridge.loads.options import EXPONENTS, ConventionOptions
+from mbd_bridge.loads.streaming import LoadCase, LoadCases
+from mbd_bridge.loads.streaming.load_history import watch_loads
+from mbd_bridge.loads.watch import Needs
+from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
 from mbd_bridge.motion.external import ExternalForces, ExternalGiven, external_forces
@@ -35,6 +38,7 @@ from mbd_bridge.motion.options import ReadingOptions
 from mbd_bridge.motion.pieces import MotionSample
 from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.simulation import Simulation
+from mbd_bridge.simulation.results.simulation import efforts
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.solve.wrenches import Axes
 
@@ -54,6 +58,9 @@ MOST_DRAWN = 3
 
 OneMotion = Motion | Pieces | str | PathLike[str]
 """A motion, a motion in pieces, or a file with one."""
+
+SEEN = "seen"
+"""Name of what a report has looked at, among the results of a history."""
 
 WHOLE = "motion"
 """Name of the load case of a report about one motion."""
@@ -85,7 +92,7 @@ class WorstState:
     motion: Motion | None = None
     shown: tuple[str, ...] = ()
 
-    def look(self, states: Simulation | Motion, loads: JointLoads) -> None:
+    def look(self, states: Motion, loads: JointLoads) -> None:
         """Take in states."""
         if not len(loads.joints):
             return
@@ -96,8 +103,7 @@ class WorstState:
             self.force, self.joint = force, loads.joints[joint]
             self.time, self.q = float(states.time[row]), np.array(states.q[row])
             self.shown = loads.joints if len(loads.joints) <= MOST_DRAWN else (self.joint,)
-            if isinstance(states, Motion):
-                self.motion = states.part(np.array([row]))
+            self.motion = states.part(np.array([row]))
 
 
 @dataclass
@@ -124,21 +130,31 @@ class Reported:
 
 
 class SeenPieces:
-    """What is kept of a motion as its pieces pass by.
+    """Observer of what is shown of a motion: its worst state, and states for the 3-D view.
 
     Parameters
     ----------
+    needs : whose loads
     view : keep what the 3-D view shows
     """
 
-    def __init__(self, view: bool) -> None:
-        self.worst, self.sample, self._view = WorstState(), MotionSample(), view
+    def __init__(self, needs: Needs, view: bool) -> None:
+        self._needs, self._view = needs, view
+        self.worst, self.sample = WorstState(), MotionSample()
 
-    def look(self, piece: Motion, loads: JointLoads) -> None:
-        """Take in a piece."""
-        self.worst.look(piece, loads)
+    def needs(self) -> Needs:
+        """Return whose loads are looked at."""
+        return self._needs
+
+    def add(self, motion: Motion, loads: JointLoads) -> None:
+        """Take in the next piece."""
+        self.worst.look(motion, loads)
         if self._view:
-            self.sample.add(piece)
+            self.sample.add(motion)
+
+    def result(self) -> SeenPieces:
+        """Return what was kept so far."""
+        return self
 
     def motion(self) -> Motion | None:
         """Return some of its states, the worst among them."""
@@ -350,20 +366,21 @@ def report(
 
 
 def _simulated(run: Simulation, mechanism: Mechanism, asked: HistoryRequest) -> Reported:
-    request = asked.request
-    place = request.convention
-    loads = run.joint_loads(request.joints, on=place.on, at=place.at, in_=place.in_)
-    history = simulated_history(run, mechanism, loads, asked)
-    part = Reported(WHOLE, 1.0, f"a simulation of {run.time[-1]:g} s", history)
-    part.worst.look(run, loads)
+    names = run.model.coordinate_names, run.model.velocity_names
+    motion = Motion(run.time, run.q, run.v, run.a, *names, (), run.model)
+    whole = MotionParts(motion, "a simulation", max(len(run.time), 1))
+    needs = Needs.of(asked.request)
+    seen = SeenPieces(needs, view=False)
+    every = {**asked.observers(mechanism, run), SEEN: seen}
+    history = watch_loads(whole, RunLoads(run), needs, every)
 
     def source() -> Source | None:
         from mbd_bridge.view.source import of_simulation
 
-        return of_simulation(run, loads.joints)
+        return of_simulation(run, history.joints)
 
-    part.source = source
-    return part
+    said = f"a simulation of {run.time[-1]:g} s"
+    return Reported(WHOLE, 1.0, said, history, seen.worst, source=source)
 
 
 def _along(
@@ -379,8 +396,9 @@ def _along(
     if own is not None:
         forces = own if asked.external is None else asked.external + own
         asked = replace(asked, external=forces, request=replace(asked.request, links=forces.links))
-    pieces, seen = _pieces(mechanism, named.motion, reading), SeenPieces(view)
-    history = asked.along(mechanism, pieces, look=seen.look)
+    pieces = _pieces(mechanism, named.motion, reading)
+    seen = SeenPieces(Needs.of(asked.request), view)
+    history = asked.along(mechanism, pieces, observers={SEEN: seen})
 
     def source() -> Source | None:
         from mbd_bridge.view.load_scale import applied_along
@@ -390,7 +408,7 @@ def _along(
         if found is None:
             return None
         plain = mechanism.solver(replace(asked.request, convention=Convention()))
-        states = plain.along(found, asked.external, threads=asked.threads)
+        states = plain.at_states(found, asked.external, threads=asked.threads)
         applied = applied_along(mechanism.model, found, asked.external)
         return Source(mechanism.model, found.time, found.q, states, asked.request.forces, applied)
 
@@ -460,18 +478,24 @@ def mechanism_of(run: Simulation) -> Mechanism:
     return Mechanism(run.model)
 
 
-def simulated_history(
-    run: Simulation, mechanism: Mechanism, loads: JointLoads, request: HistoryRequest
-) -> LoadHistory:
-    """Return what is kept of the loads of a simulation.
+@dataclass(frozen=True, eq=False)
+class RunLoads:
+    """The loads of a simulation, for those who look at its motion (`loads.watch`)."""
 
-    Parameters
-    ----------
-    loads : of the joints that are looked at
-    request : what is counted
-    """
-    names = run.model.coordinate_names, run.model.velocity_names
-    motion = Motion(run.time, run.q, run.v, run.a, *names, (), run.model)
-    whole = MotionParts(motion, "a simulation", max(len(run.time), 1))
-    observers = request.observers(mechanism, run)
-    return stream_loads(lambda piece: loads, whole, observers=observers)
+    run: Simulation
+
+    @property
+    def model(self) -> Model:
+        """The machine's model."""
+        return self.run.model
+
+    def loads(self, needs: Needs, motion: Motion, *, check: bool = True) -> JointLoads:
+        """Return the loads at all records."""
+        how = needs.convention
+        return self.run.joint_loads(
+            needs.joints, on=how.on, at=how.at, in_=how.in_, reaction=needs.reaction
+        )
+
+    def efforts(self, motion: Motion, *, check: bool = True) -> Array:
+        """Return what inputs and prescribed motions do along the velocities, (N, nv)."""
+        return efforts(self.run)

@@ -25,12 +25,10 @@ class OfMechanism:
     moved_by = motors_of.moved_by
     with_actuators = motors_of.with_actuators
     motors = motors_of.motors
-    motors_counter = motors_of.motors_counter
     @property
     def stated_bearings(self) -> BearingSet | None: ...
     with_bearings = bearings_of.with_bearings
     bearings = bearings_of.bearings
-    bearings_counter = bearings_of.bearings_counter
     free_body = of_mechanism.free_body_of
 
 class OfJointLoads:

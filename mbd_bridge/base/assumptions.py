@@ -125,8 +125,10 @@ class Assumptions(Tabular, Named[tuple[Assumption, ...]], entries="topic of an a
         return Assumptions(replaced(self.entries, entries))
 
     def adding(self, *entries: Assumption) -> Assumptions:
-        """Return the same with these entries beside what was said about their topics."""
-        return Assumptions((*self.entries, *entries))
+        """Return the same with these entries beside what was said about their topics, if it was."""
+        topics = {entry.topic for entry in entries}
+        known = (one for one in self.entries if one.text != NONE or one.topic not in topics)
+        return Assumptions((*known, *entries))
 
     def tables(self) -> tuple[Table, ...]:
         """Return every sentence with its topic, and what a real machine has beside."""

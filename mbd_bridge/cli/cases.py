@@ -71,23 +71,17 @@ def _cases(
 ) -> LoadCases:
     from mbd_bridge.api.histories import HistoryRequest
     from mbd_bridge.cli import screen
-    from mbd_bridge.loads import LoadRequest
     from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
+    from mbd_bridge.loads.watch import Needs
 
     robot = loop_loads.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
     found = []
     for name, own in case_words.of_each(options, files).items():
         forces = external.read(own, robot)
-        request = LoadRequest.of(
-            robot.model,
-            None if options.joints == ["all"] else options.joints,
-            links=() if forces is None else forces.links,
-            actuated=options.actuated,
-            minimum_norm=options.minimum_norm,
-            forces=robot.forces,
-        )
+        acting = loop_loads.inputs(options, robot, forces)
+        needs = Needs(None if options.joints == ["all"] else tuple(options.joints))
         asked = HistoryRequest(
-            request, forces, options.exponents, motors=False, threads=options.threads
+            acting.request(needs), forces, options.exponents, motors=False, threads=options.threads
         )
         history = asked.along(robot, case_words.CasePieces(own, robot.model))
         for note in history.notes:

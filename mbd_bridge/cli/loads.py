@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
@@ -16,12 +12,9 @@ from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
 from mbd_bridge.loads.options import ConventionOptions
 
 if TYPE_CHECKING:
-    from mbd_bridge.base.assumptions import Assumptions
-    from mbd_bridge.loads import LoadSolver
-    from mbd_bridge.loads.efforts import EffortDifferences
-    from mbd_bridge.loads.peaks import LoadPeaks
-    from mbd_bridge.motion import Pieces
-    from mbd_bridge.motion.external import ExternalForces
+    from mbd_bridge.api.histories import LoadInputs
+    from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.loads.watch import Needs, Observer
 
 SUMMARY = "force, moment and actuation of joints along a motion"
 DESCRIPTION = f"""\
@@ -84,95 +77,63 @@ def add_convention(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
+    from mbd_bridge.loads.convention import Convention
+    from mbd_bridge.loads.peaks import LoadPeaks
+    from mbd_bridge.loads.streaming.load_history import LoadBasisCounter
+    from mbd_bridge.loads.watch import LoadWriter, Needs, watch
 
     motion_file.check_given(options)
     shared.check_table(options)
     robot = loop_loads.load_robot(options)
-    model = robot.model
-    joints = None if options.joints == ["all"] else options.joints
+    names = None if options.joints == ["all"] else tuple(options.joints)
+    needs = Needs(names, Convention.of(options.on, options.at, options.in_), options.reaction)
     forces = external.read(options, robot, tell=False)
+    acting = loop_loads.inputs(options, robot, forces)
     with screen.waiting("preparing the kernel"):
-        solver = robot.load_solver(
-            joints,
-            on=options.on,
-            at=options.at,
-            in_=options.in_,
-            links=() if forces is None else forces.links,
-            reaction=options.reaction,
-            actuated=options.actuated,
-            minimum_norm=options.minimum_norm,
-        )
-    with motion_file.pieces(options, model) as pieces:
-        summaries = []
-        for one in of_applications("summaries").values() if options.output else ():
-            summary = one.load()(robot, loop_loads.inputs(options, robot, forces))
-            summaries += [summary] if summary is not None else []
-        rows, peaks, lost, assumed, efforts = _write(solver, pieces, options, forces, summaries)
-    notes = (*pieces.notes, *filter(None, [peaks.beyond_efforts()]), *lost)
+        acting.solver(needs)
+    more = loop_loads.actuated(acting) | external.said(forces)
+    target = options.output or screen.data_stdout()
+    with (
+        motion_file.pieces(options, robot.model) as pieces,
+        LoadWriter(target, needs, pieces, options.digits, more) as writer,
+    ):
+        peaks, basis = LoadPeaks(needs), LoadBasisCounter(needs)
+        summaries = _summaries(robot, acting, needs) if options.output else {}
+        observers: dict[str, Observer] = {
+            "peaks": peaks,
+            "basis": basis,
+            "file": writer,
+            **summaries,
+        }
+        results = watch(pieces, acting, observers)
+    written, shown = results["file"], [results[name] for name in summaries]
+    assumed = basis.assumptions(pieces.assumed, shown, peaks.round_off)
+    efforts = basis.effort_differences
+    notes = (*pieces.notes, *filter(None, [peaks.beyond_efforts()]), *written.lost)
     if options.output is None:
         notes += () if forces is None else forces.said
         notes += () if efforts is None else tuple(map(str, efforts.entries))
         unused = screen.unused_in_file(robot, "these loads")
-        notes += (*screen.forces_said(robot), unused)
-    else:
-        notes = tuple(note for note in notes if note not in assumed.texts)
-    screen.say_all(notes)
-    if options.output is not None:
-        screen.show(screen.stderr(), f"{solver.convention}", peaks.table())
-        if efforts:
-            screen.show(screen.stderr(), "", *efforts.tables())
-        for summary in summaries:
-            tables, more = summary.told()
-            for table in tables:
-                screen.show(screen.stderr(), "", table)
-            assumed = assumed.adding(*more)
-        screen.show(screen.stderr(), "", assumed.brief(without=("convention",)), "")
-        screen.rows_written(rows, options.output)
+        screen.say_all((*notes, *screen.forces_said(robot), unused))
+        return 0
+    screen.say_all(note for note in notes if note not in assumed.texts)
+    screen.show(screen.stderr(), f"{needs.convention}", peaks.table())
+    if efforts:
+        screen.show(screen.stderr(), "", *efforts.tables())
+    for table in (table for one in shown for table in one.tables()):
+        screen.show(screen.stderr(), "", table)
+    screen.show(screen.stderr(), "", assumed.brief(without=("convention",)), "")
+    screen.rows_written(written.rows, options.output)
     return 0
 
 
-def _write(
-    solver: LoadSolver,
-    pieces: Pieces,
-    options: argparse.Namespace,
-    forces: ExternalForces | None,
-    summaries: Sequence[Any],
-) -> tuple[int, LoadPeaks, tuple[str, ...], Assumptions, EffortDifferences | None]:
-    """Write the loads piece by piece; return rows, peaks, notes, assumptions, efforts."""
-    from mbd_bridge.cli import screen
-    from mbd_bridge.loads.assumed import assumptions_of, undetermined_components
-    from mbd_bridge.loads.efforts import EffortCounter
-    from mbd_bridge.loads.export import load_rows
-    from mbd_bridge.loads.peaks import LoadPeaks
-    from mbd_bridge.loads.streaming import loads_writer, lost_components
-    from mbd_bridge.loads.streaming.load_history import total_use
+def _summaries(robot: Mechanism, acting: LoadInputs, needs: Needs) -> dict[str, Observer]:
+    """Return what is told of the motion beside the loads, such as of the machine's motors."""
+    from mbd_bridge.api.histories import HistoryRequest
 
-    target = options.output or screen.data_stdout()
-    with contextlib.ExitStack() as stack:
-        out, peaks, rows, counter, use = None, None, 0, EffortCounter(), None
-        for motion in pieces:
-            loads = solver.along(motion, forces, threads=options.threads)
-            if out is None or peaks is None:
-                peaks, named = LoadPeaks(solver.model, loads), loads.determined
-                sure, bands = named.copy(), loads.uncertainty is not None
-                said = loop_loads.actuated(solver) | external.said(forces)
-                out = stack.enter_context(loads_writer(target, loads, pieces, options.digits, said))
-            sure &= loads.determined
-            out.append(np.column_stack([motion.time, load_rows(loads, bands)]))
-            peaks.add(motion.time, loads)
-            counter.add(loads)
-            use = total_use(use, loads)
-            for summary in summaries:
-                summary.add(motion)
-            rows += len(motion.time)
-    assert peaks is not None
-    lost = lost_components(solver.joints, named, sure)
-    unsure = undetermined_components(solver.joints, sure)
-    efforts = counter.differences()
-    known = (*pieces.assumed, *(() if efforts is None else efforts.assumed))
-    known += () if use is None else use.assumed
-    said_of_all = assumptions_of(loads, unsure, known, peaks.round_off)
-    return rows, peaks, lost, said_of_all, efforts
+    request = HistoryRequest(acting.request(needs), acting.external, threads=acting.threads)
+    each = {name: one.load()(robot, request) for name, one in of_applications("summaries").items()}
+    return {name: observer for name, observer in each.items() if observer is not None}
 
 
 def _digits(text: str) -> int:

@@ -11,7 +11,6 @@ from mbd_bridge.loads.options import ActuationOptions
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.loads import LoadSolver
     from mbd_bridge.model import Model
     from mbd_bridge.motion.external import ExternalForces
 
@@ -37,12 +36,13 @@ def inputs(
     from mbd_bridge.api.histories import LoadInputs
 
     named = None if options.actuated is None else tuple(options.actuated)
-    return LoadInputs(forces, named, options.minimum_norm, robot.forces, options.threads)
+    acting = forces, named, options.minimum_norm, robot.forces, options.threads
+    return LoadInputs(robot, *acting)
 
 
-def actuated(solver: LoadSolver) -> dict[str, str]:
+def actuated(acting: LoadInputs) -> dict[str, str]:
     """Return what a file of loads in loops says of the actuated joints."""
-    model, named = solver.model, solver.request.actuated
+    model, named = acting.model, acting.actuated
     if not model.has_loops:
         return {}
     return {"actuated": ", ".join(named or model.description.actuated or ())}

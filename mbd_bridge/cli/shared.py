@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import NamesAction, whole_number
+from mbd_bridge.loads.options import EXPONENTS
 
 if TYPE_CHECKING:
     from mbd_bridge.model import Model
-
-EXPONENTS = (3.0, 5.0, 10.0)
-"""Woehler exponents unless others are given; those of `loads.durability`, known without it."""
 
 
 def add_joints(parser: argparse.ArgumentParser, text: str, *, required: bool = False) -> None:

@@ -138,8 +138,8 @@ def run(options: argparse.Namespace) -> int:
     motion.save(options.output or screen.data_stdout(), loads, notes=notes)
     beyond = ""
     if loads is not None:
-        peaks = LoadPeaks(robot.model, loads)
-        peaks.add(motion.time, loads)
+        peaks = LoadPeaks()
+        peaks.add(None, loads)
         beyond = peaks.beyond_efforts()
         screen.show(screen.stderr(), f"{loads.convention}", peaks.table())
     for line in filter(

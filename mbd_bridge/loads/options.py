@@ -21,6 +21,9 @@ At = Literal["joint", "parent"]
 In = Literal["child", "parent", "world"]
 Formulation = Literal["auto", "non-recursive", "recursive"]
 
+EXPONENTS = (3.0, 5.0, 10.0)
+"""Woehler exponents unless others are asked for: welded steel, machined steel, composites."""
+
 
 @option_group
 class ConventionOptions(TypedDict, total=False):

@@ -15,9 +15,11 @@ from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, only
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags, signal_labels
+from mbd_bridge.loads.signals import Flags, signal_labels, times_of
+from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+from mbd_bridge.motion import Motion
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.motion.table import COMPONENTS
 
@@ -115,16 +117,27 @@ class _Lengths:
 
 
 class LoadPeaks:
-    """Force, moment and actuators of some joints, taken in block by block.
+    """Observer of the peaks of force, moment and actuators of some joints.
 
     Parameters
     ----------
-    loads : the first block of them, or others of the same joints
+    needs : which loads
     """
 
-    def __init__(self, model: Model, loads: JointLoads) -> None:
-        self._model, self._vectors = model, list[_Lengths]()
+    def __init__(self, needs: Needs = Needs()) -> None:  # noqa: B008 - it is frozen
+        self._needs = needs
+        self._model: Model | None = None
+        self._vectors = list[_Lengths]()
         self._actuation: list[list[LoadPeak]] = []
+
+    def needs(self) -> Needs:
+        """Return which loads are looked at."""
+        return self._needs
+
+    def _start(self, loads: JointLoads) -> None:
+        """Take in of whose loads the peaks are."""
+        assert loads.model is not None
+        self._model = model = loads.model
         self._reaction = loads.reaction_force is not None
         for k, (joint, place) in enumerate(zip(loads.joints, loads.actuation_of, strict=True)):
             for title, whole in _wrenches(loads):
@@ -143,8 +156,11 @@ class LoadPeaks:
                 ]
             )
 
-    def add(self, time: Floats, loads: JointLoads) -> None:
-        """Take in loads at the times (N,), s."""
+    def add(self, motion: Motion | None, loads: JointLoads) -> None:
+        """Take in the next piece of a motion, and the loads along it; they know their times."""
+        time = times_of(loads)
+        if not self._actuation:
+            self._start(loads)
         lengths = iter(self._vectors)
         known = _always(loads.actuation_unique)
         for k, place in enumerate(loads.actuation_of):
@@ -163,6 +179,10 @@ class LoadPeaks:
             ):
                 peak.add(time, column, deviations)
                 peak.known = peak.known and bool(sound)
+
+    def result(self) -> LoadPeaks:
+        """Return the peaks so far."""
+        return self
 
     @property
     def rows(self) -> list[LoadPeak]:
@@ -194,6 +214,7 @@ class LoadPeaks:
 
     def beyond_efforts(self) -> str:
         """Return which actuations are beyond the limits of effort of the file, "" if none is."""
+        assert self._model is not None
         limits = {joint.name: joint.limits.effort for joint in self._model.description.joints}
         beyond = list[str]()
         for peak in (peak for actuations in self._actuation for peak in actuations):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from mbd_bridge.motion.external.forces import ExternalUse
 else:
     from mbd_bridge.base.extensions import Extended
+
+
+ACTUATED = ("actuation", "actuation_unique", "speed", "measured_efforts")
+"""Arrays of `JointLoads` along the degrees of freedom of the joints."""
 
 
 class OneJoint(NamedTuple):
@@ -94,6 +98,8 @@ class JointLoads(Tabular, Named[OneJoint], Extended, entries="joint in these loa
     measured_efforts : shaped as `actuation`, of the motion's recording, nan where not measured;
         None: none. They are compared with `actuation` (`effort_differences`) and not used
     external_use : how much of external forces from tables acted; None: not counted
+    efforts : (nv,) or (N, nv) what actuators do along the velocities, N m or N: of a machine with
+        loops, whose multipliers come with it, and where an observer needs it; else None
     """
 
     joints: tuple[str, ...]
@@ -118,6 +124,7 @@ class JointLoads(Tabular, Named[OneJoint], Extended, entries="joint in these loa
     uncertainty: LoadUncertainty | None = None
     measured_efforts: Array | None = None
     external_use: ExternalUse | None = None
+    efforts: Array | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,6 +141,47 @@ class JointLoads(Tabular, Named[OneJoint], Extended, entries="joint in these loa
             self.actuation_unique[..., self.actuation_of[k]],
             None if self.reaction_force is None else self.reaction_force[..., k, :],
             None if self.reaction_moment is None else self.reaction_moment[..., k, :],
+        )
+
+    def among(self, joints: Sequence[str], *, reaction: bool = False) -> JointLoads:
+        """Return the loads of some of these joints, with or without their reactions."""
+        if tuple(joints) == self.joints and reaction == (self.reaction_force is not None):
+            return self
+        rows = [self.joints.index(joint) for joint in joints]
+        places = [self.actuation_of[k] for k in rows]
+        columns = [k for place in places for k in range(place.start, place.stop)]
+        ends = np.cumsum([0, *(place.stop - place.start for place in places)]).tolist()
+
+        def of(array: Array | None, chosen: list[int], axis: int) -> Any:
+            return None if array is None else np.take(array, chosen, axis)
+
+        def some(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
+            along = [name for name in names if name in ACTUATED]
+            parts = {name: of(getattr(result, name), columns, -1) for name in along}
+            others = (name for name in names if name not in ACTUATED)
+            lengths = ("force_length", "moment_length")
+            return parts | {
+                name: of(getattr(result, name), rows, -1 if name in lengths else -2)
+                for name in others
+            }
+
+        names = ("force", "moment", "unique", "actuation", "actuation_unique", *ACTUATED[2:])
+        reactions = ("reaction_force", "reaction_moment", "reaction_unique")
+        changed = some(self, (*names, *reactions) if reaction else names)
+        changed |= {} if reaction else dict.fromkeys(reactions)
+        if self.uncertainty is not None:
+            known = ("force", "moment", "force_length", "moment_length", "actuation", "speed")
+            changed["uncertainty"] = replace(self.uncertainty, **some(self.uncertainty, known))
+        request = self.request
+        if request is not None:
+            request = replace(request, joints=tuple(joints), reaction=reaction)
+        return replace(
+            self,
+            joints=tuple(joints),
+            actuation_names=tuple(self.actuation_names[k] for k in columns),
+            actuation_of=tuple(map(slice, ends[:-1], ends[1:])),
+            request=request,
+            **changed,
         )
 
     @property

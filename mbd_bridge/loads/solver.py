@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,7 @@ class LoadSolver:
         pushes += self._applied.times(t)
         flags: tuple[Array, ...] | None = None
         solved: Array | None = None
+        efforts: Array | None = None
         if self._actuated_joints is not None and self.parameters is not None:
             raise ModelError(
                 "the multipliers of variants with loops come from their simulation: ask "
@@ -241,6 +243,7 @@ class LoadSolver:
                 minimum_norm=self.request.minimum_norm,
             )
             inputs["lam"] = found.lam if lam is None else lam
+            efforts = found.tau if lam is None else None
             if lam is None and self._inverse.spins:
                 inputs["a"] = solved = found.a
             flags = self._flags(own_q, found.open, threads)
@@ -256,6 +259,7 @@ class LoadSolver:
         result = self.result(outputs, flags)
         if self._planar:
             result = declared_planar(self._all_joints, result, inputs, threads, check)
+        result = result if efforts is None else replace(result, efforts=efforts)
         if solved is None:
             return result
         return replace(result, spins=tuple(spin.name for spin in self._inverse.spins), a=solved)
@@ -269,18 +273,39 @@ class LoadSolver:
         ----------
         external : forces on `links`, for which the solver was made in the links' axes
         """
-        motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
-        pushes = None
-        if external is not None:
-            an_instance("external", external, ExternalForces, "robot.read_external(...)")
-            wrenches = external.along(motion.time, motion.q, motion.v)
-            pushes = pack_external(wrenches, self.request.links)
-        states = motion.q, motion.v, motion.a
-        loads = self(*states, pushes, t=motion.time, threads=threads)
-        if external is not None:
-            use = external.use(motion.time, motion.q, motion.v)
-            loads = replace(loads, assumed=use.assumed, external_use=use)
+        loads = self.at_states(motion, external, threads=threads)
+        pushes = partial(self._pushes, external)
         return with_uncertainty(self, loads, motion, pushes, threads)
+
+    def at_states(
+        self,
+        motion: Motion,
+        external: ExternalForces | None = None,
+        *,
+        threads: int = 1,
+        check: bool = True,
+    ) -> JointLoads:
+        """Return the loads at the states of a motion, as those of `along` without its noise."""
+        motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
+        pushes, states = self._pushes(external, motion), (motion.q, motion.v, motion.a)
+        loads = self(*states, pushes, t=motion.time, threads=threads, check=check)
+        if external is None or not check:
+            return loads
+        use = external.use(motion.time, motion.q, motion.v)
+        return replace(loads, assumed=use.assumed, external_use=use)
+
+    def _pushes(self, external: ExternalForces | None, motion: Motion) -> Array | None:
+        """Return the wrenches on `links` along a motion."""
+        if external is None:
+            return None
+        an_instance("external", external, ExternalForces, "robot.read_external(...)")
+        wrenches = external.along(motion.time, motion.q, motion.v)
+        return pack_external(wrenches, self.request.links)
+
+    @property
+    def closed(self) -> Model | None:
+        """The machine whose loops all states close; None: there are none, or they are left open."""
+        return self.model if self._actuated_joints is not None else None
 
     def single(self) -> Single:
         """Return the fastest way for one state at a time, as in a control loop.

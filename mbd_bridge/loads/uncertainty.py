@@ -1,6 +1,6 @@
 """What the noise of a recorded motion leaves open in joint loads: their standard deviations.
 
-`motions.noise_deviations` has the formula; lengths of force and moment change along them.
+`motion.noise_deviations` has the formula; lengths of force and moment change along them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from mbd_bridge.base.errors import count
 from mbd_bridge.loads.result import JointLoads, actuation_speeds
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.closing import OntoLoops
-from mbd_bridge.motion.noise_deviations import LOOP_ROWS, displacements, is_uncertain
-from mbd_bridge.motion.smoothing.spline import at_times
+from mbd_bridge.motion.noise_deviations import noise_deviations
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver
@@ -29,8 +27,6 @@ FROM_NOISE = Assumption(
     "bands of 95 % from the noise of the recorded motion; the machine is taken as exact",
     neglected=True,
 )
-Answer = Callable[[Array, Array, Array], JointLoads]
-"""Returns the loads at states q, v, a (N, n)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +38,7 @@ class LoadUncertainty:
     force, moment : (N, J, 3) of the components
     force_length, moment_length : (N, J) of the lengths
     actuation, speed : (N, F) of the actuators and their rates
+    needed : (N, k) of what an observer makes of the loads (`Needs.deviations`), or None
     """
 
     force: Array
@@ -50,88 +47,70 @@ class LoadUncertainty:
     moment_length: Array
     actuation: Array
     speed: Array
+    needed: Array | None = None
 
     def __repr__(self) -> str:
         states, joints = self.force.shape[:2]
         return f"LoadUncertainty({count(states, 'state')}, {count(joints, 'joint')})"
 
-    def at(self, time: Array, known: Array) -> LoadUncertainty:
-        """Return the deviations at times (N,), linear between those known (K,)."""
-        names = ("force", "moment", "force_length", "moment_length", "actuation", "speed")
-        return LoadUncertainty(*(at_times(time, known, getattr(self, name)) for name in names))
 
+def load_numbers(base: JointLoads) -> Callable[[JointLoads], Array]:
+    """Return what makes of loads near others the numbers (N, k) whose deviations are known.
 
-def load_uncertainty(answer: Answer, motion: Motion, loads: JointLoads) -> LoadUncertainty | None:
-    """Return how exactly loads along a motion are known, as far as the motion's noise goes.
-
-    None where the motion is exact, or nothing is known of its errors.
-
-    Parameters
-    ----------
-    answer : gives the loads, as `loads` were computed from the motion
+    Lengths change along the forces and moments of `base`.
     """
-    if motion.uncertainty is None or not is_uncertain(motion):
-        return None
-    sums = [np.zeros(x.shape) for x in (loads.force, loads.moment, loads.actuation)]
-    directions = _unit(loads.force), _unit(loads.moment)
-    lengths = [np.zeros(x.shape[:-1]) for x in directions]
-    for way in displacements(motion):
-        ahead = answer(*way.ahead)
-        behind = loads if way.behind is None else answer(*way.behind)
-        changes = [
-            way.scale * (ahead.force - behind.force),
-            way.scale * (ahead.moment - behind.moment),
-            way.scale * (ahead.actuation - behind.actuation),
-        ]
-        for total, change in zip(sums, changes, strict=True):
-            total += change * change
-        for total, unit, change in zip(lengths, directions, changes[:2], strict=True):
-            total += np.einsum("nji,nji->nj", unit, change) ** 2
-    force, moment, actuation = (np.sqrt(x) for x in sums)
+    along = _unit(base.force), _unit(base.moment)
+
+    def numbers(loads: JointLoads) -> Array:
+        vectors, rows = (loads.force, loads.moment), len(loads.force)
+        lengths = (np.einsum("nji,nji->nj", *pair) for pair in zip(along, vectors, strict=True))
+        return np.hstack([*(x.reshape(rows, -1) for x in vectors), *lengths, loads.actuation])
+
+    return numbers
+
+
+def uncertain(loads: JointLoads, motion: Motion, known: Array | None) -> JointLoads:
+    """Return loads along a motion with the standard deviations (N, k) of their `load_numbers`."""
+    if known is None or motion.uncertainty is None:
+        return loads
     _, rates, _ = motion.uncertainty.standard_deviations(motion.time, motion.q, motion.v, motion.a)
+    J = len(loads.joints)
+    force, moment, *rest = np.split(known, [3 * J, 6 * J, 7 * J, 8 * J], axis=1)
+    force, moment = (x.reshape(-1, J, 3) for x in (force, moment))
+    lengths, turns, actuation = rest
     speed = np.abs(actuation_speeds(loads, rates))
-    return LoadUncertainty(
-        force, moment, np.sqrt(lengths[0]), np.sqrt(lengths[1]), actuation, speed
-    )
+    deviations = LoadUncertainty(force, moment, lengths, turns, actuation, speed)
+    return replace(loads, uncertainty=deviations, assumed=(*loads.assumed, FROM_NOISE))
 
 
 def with_uncertainty(
     solver: LoadSolver,
     loads: JointLoads,
     motion: Motion,
-    pushes: ArrayLike | None,
+    pushes: ArrayLike | Callable[[Motion], Array | None] | None,
     threads: int,
 ) -> JointLoads:
     """Return loads with the times of their motion, and with what its noise leaves open of them.
 
     Parameters
     ----------
-    solver, pushes : what they were computed with
+    solver, pushes : what they were computed with; pushes at the motion's states, or along others
     """
     loads = loads.along_motion(motion)
-    if motion.uncertainty is None:
-        return loads
-    closed = solver.model.has_loops and not solver.request.open_tree
-    rows = range(0, len(motion.time), -(-len(motion.time) // LOOP_ROWS) if closed else 1)
-    some = slice(None, None, rows.step)
-    part = replace(
-        motion, time=motion.time[some], q=motion.q[some], v=motion.v[some], a=motion.a[some]
-    )
-    onto = OntoLoops(solver.model).near(part.q, part.v, part.a) if closed else None
-    forces = pushes[some] if isinstance(pushes, np.ndarray) and pushes.ndim == 3 else pushes
 
-    def answer(q: Array, v: Array, a: Array) -> JointLoads:
-        if onto is not None:
-            q, v, a = onto(q, v, a)
-        return solver(q, v, a, forces, t=part.time, threads=threads, check=False)
+    def pushed(moved: Motion) -> ArrayLike | None:
+        if callable(pushes):
+            return pushes(moved)
+        if isinstance(pushes, np.ndarray) and pushes.ndim == 3:
+            return np.asarray(pushes[np.searchsorted(motion.time, moved.time)])
+        return pushes
 
-    base = loads if rows.step == 1 else answer(part.q, part.v, part.a)
-    known = load_uncertainty(answer, part, base)
-    if known is not None and rows.step > 1:
-        known = known.at(motion.time, part.time)
-    if known is None:
-        return loads
-    return replace(loads, uncertainty=known, assumed=(*loads.assumed, FROM_NOISE))
+    def answer(moved: Motion) -> JointLoads:
+        states = moved.q, moved.v, moved.a
+        return solver(*states, pushed(moved), t=moved.time, threads=threads, check=False)
+
+    known = noise_deviations(motion, solver.closed, answer, load_numbers, loads)
+    return uncertain(loads, motion, known)
 
 
 def _unit(vectors: Array) -> Array:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 States = tuple[Floats, Floats, Floats]
+Results = TypeVar("Results")
 
 LOOP_ROWS = 1000
 """Rows of a motion, at most, at which the uncertainty of results in loops is computed; between them
@@ -66,30 +67,37 @@ def is_uncertain(motion: Motion) -> bool:
 
 
 def noise_deviations(
-    model: Model, motion: Motion, answer: Callable[[Motion], Floats]
+    motion: Motion,
+    closed: Model | None,
+    answer: Callable[[Motion], Results],
+    numbers: Callable[[Results], Callable[[Results], Floats]],
+    base: Results,
 ) -> Floats | None:
-    """Return the standard deviations (N, ...) of results along a motion; None: it is exact.
+    """Return the standard deviations (N, k) of results along a motion; None: it is exact.
 
     Parameters
     ----------
-    answer : gives the results (N, ...) along motions like this one
+    closed : the machine whose loops the displaced states close; None: they need not
+    answer : gives the results along motions like this one
+    numbers : of the results themselves, gives what makes numbers (N, k) of others
+    base : the results along the motion
     """
     if not is_uncertain(motion):
         return None
-    step = -(-len(motion.time) // LOOP_ROWS) if model.has_loops else 1
-    some = slice(None, None, step)
-    names = ("time", "q", "v", "a")
-    part = replace(motion, **{name: getattr(motion, name)[some] for name in names})
-    onto = OntoLoops(model).near(part.q, part.v, part.a) if model.has_loops else None
+    step = 1 if closed is None else -(-len(motion.time) // LOOP_ROWS)
+    part = motion if step == 1 else motion.part(slice(None, None, step))
+    onto = None if closed is None else OntoLoops(closed).near(part.q, part.v, part.a)
 
     def at(states: States) -> Floats:
         q, v, a = states if onto is None else onto(*states)
-        return answer(replace(part, q=q, v=v, a=a))
+        return of(answer(replace(part, q=q, v=v, a=a)))
 
-    base = answer(part)
-    total = np.zeros_like(base)
+    own = base if step == 1 else answer(part)
+    of = numbers(own)
+    there = of(own)
+    total = np.zeros_like(there)
     for way in displacements(part):
-        change = way.scale * (at(way.ahead) - (base if way.behind is None else at(way.behind)))
+        change = way.scale * (at(way.ahead) - (there if way.behind is None else at(way.behind)))
         total += change * change
     known = np.sqrt(total)
     return known if step == 1 else np.asarray(at_times(motion.time, part.time, known))

@@ -42,8 +42,6 @@ INNER = (
     *(
         "JointLoads.along_motion",
         "JointLoads.get",
-        "Mechanism.motors_counter",
-        "Mechanism.bearings_counter",
     ),
     *("Mechanism.moved_by", "Mechanism.stating", "Motion.part"),
 )

@@ -14,6 +14,7 @@ from mbd_bridge.applications.motors import (
     TorqueCurve,
     motor_side,
 )
+from mbd_bridge.applications.motors.of_mechanism import motors_along
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces import JointFriction
 from tests.actuators.machines import arm, arm_urdf, motion
@@ -113,12 +114,9 @@ def test_a_motion_in_pieces_gives_what_it_gives_as_a_whole(tmp_path):
     curve = MotorCurve(TorqueCurve((0.0, 300.0), (4.0, 2.0)), 9.0, 400.0)
     robot = robot.with_actuators([*LOSSY[:2], Actuator("reach", 500.0, curve=curve)])
     moves = motion(robot)
-    whole, counter = robot.motors(moves), robot.motors_counter(LoadInputs())
-    for start in (0, 1, 130, 399):
-        stop = {0: 1, 1: 130, 130: 399, 399: 401}[start]
-        part = [x[start:stop] for x in (moves.time, moves.q, moves.v, moves.a)]
-        counter.add(mbd.Motion(*part, moves.coordinates, moves.velocities, (), robot.model))
-    for one, other in zip(whole.duties, counter.motors().duties, strict=True):
+    parts = [moves.part(slice(*ends)) for ends in ((0, 1), (1, 130), (130, 399), (399, 401))]
+    whole, found = robot.motors(moves), motors_along(parts, LoadInputs(robot))
+    for one, other in zip(whole.duties, found.duties, strict=True):
         for name in ("peak", "fastest", "motoring", "braking"):
             assert getattr(one, name) == getattr(other, name)
         assert one.rms == pytest.approx(other.rms, rel=1e-13)

@@ -9,7 +9,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.durability import (
-    LoadSpectraCounter,
+    SpectraObserver,
     SpectrumCounter,
     load_spectra,
     rainflow,
@@ -230,13 +230,13 @@ def test_a_actuator_that_is_not_determined_is_marked():
 
 def test_times_go_on_and_one_state_is_no_history():
     time, loads = arm_loads()
-    counter = LoadSpectraCounter()
+    counter, timed = SpectraObserver(), replace(loads, time=time)
     with pytest.raises(StateError, match="no loads were counted"):
-        counter.spectra()
-    counter.add(loads, time)
-    found = counter.spectra()
+        counter.result()
+    counter.add(None, timed)
+    found = counter.result()
     with pytest.raises(StateError, match="expected times after 2 s"):
-        counter.add(loads, time)
+        counter.add(None, timed)
     with pytest.raises(StateError, match="one state"):
         load_spectra(replace(loads, force=loads.force[0]))
     with pytest.raises(StateError, match="times of these loads are not known"):

@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.applications.durability.observer import SpectraObserver
+from mbd_bridge.api.histories import LoadInputs
+from mbd_bridge.applications.durability import SpectraObserver
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.files.tables import Column, TableWriter, open_table, read_table
-from mbd_bridge.loads.streaming import stream_loads
+from mbd_bridge.loads.streaming import LoadHistoryCounter
 from mbd_bridge.loads.streaming.envelope import EnvelopeCounter
+from mbd_bridge.loads.streaming.load_history import watch_loads
+from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion import pieces
 from mbd_bridge.motion.motion import motion_from_table
 from mbd_bridge.motion.pieces import MotionPieces
 from mbd_bridge.motion.smoothing import Smoothing
-from tests.durability.histories import history_counter, load_history
+from tests.durability.histories import load_history
 from tests.machines import four_bar
 
 ARM = mbd.load("urdf/kuka_iiwa.urdf")
@@ -39,10 +42,6 @@ def arm_motion(path, rows=3000, noise=0.0, start=0.0):
     time = start + np.arange(rows) * 1e-3
     q = np.sin(time[:, None] * np.arange(1.0, 8.0)) + noise * rng.normal(size=(rows, 7))
     return write(path, time, q, ARM.coordinate_names)
-
-
-def loads_along(mechanism, joints, **options):
-    return lambda motion: mechanism.joint_loads(motion, joints=joints, **options)
 
 
 def check_pieces(path, model, rows):
@@ -117,11 +116,11 @@ def test_what_is_odd_is_told_once_with_its_largest_value(tmp_path):
     assert split.notes == motion_from_table(read_table(path), ARM.model).notes
 
 
-def stream(path, output=None, mechanism=ARM, answer=None, smoothing=None, **options):
-    split = MotionPieces(open_table(path), mechanism.model, rows=400, smoothing=smoothing)
-    counted = {"spectra": SpectraObserver()}
-    answer = answer or loads_along(mechanism, JOINTS)
-    return stream_loads(answer, split, output=output, observers=counted, **options)
+def stream(path, output=None, inputs=None, joints=JOINTS, smoothing=None, observers=None):
+    inputs, needs = inputs or LoadInputs(ARM), Needs(tuple(joints))
+    split = MotionPieces(open_table(path), inputs.model, rows=400, smoothing=smoothing)
+    every = {"spectra": SpectraObserver(needs=needs), **(observers or {})}
+    return watch_loads(split, inputs, needs, every, output=output)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz", ".h5"])
@@ -146,15 +145,27 @@ def test_the_streamed_file_holds_the_loads_of_the_whole_motion(tmp_path, suffix,
     assert history.rows == 1500 and history.begin == 0.0 and np.isclose(history.end, 1.499)
 
 
+class Lengths:
+    """Observer of how long pieces are, which needs no loads."""
+
+    def __init__(self):
+        self.found = []
+
+    def needs(self):
+        return Needs(())
+
+    def add(self, motion, loads):
+        assert loads.joints == () and loads.efforts is None
+        self.found.append(len(motion.time))
+
+    def result(self):
+        return self.found
+
+
 def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
     path = arm_motion(tmp_path / "motion.parquet", noise=1e-5)
-    answer, lengths = loads_along(ARM, JOINTS), []
-
-    def counted(motion):
-        lengths.append(len(motion.time))
-        return answer(motion)
-
-    found = stream(path, answer=counted, smoothing=Smoothing("off"))
+    found = stream(path, smoothing=Smoothing("off"), observers={"lengths": Lengths()})
+    lengths = found.results["lengths"]
     assert sum(lengths) == 3000 and max(lengths) <= 400
     loads = ARM.joint_loads(ARM.read_motion(path, smooth="off"), joints=JOINTS)
     whole = load_history(loads)
@@ -232,8 +243,9 @@ def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
     run = mbd.simulate(bar, 0.9, step=1e-3, q=q)
     run.save(tmp_path / "run.npz")
-    answer = loads_along(bar, ["pin", "crank"], actuated=["crank"])
-    history = stream(tmp_path / "run.npz", tmp_path / "loads.npz", bar, answer)
+    inputs = LoadInputs(bar, actuated=("crank",))
+    joints = ["pin", "crank"]
+    history = stream(tmp_path / "run.npz", tmp_path / "loads.npz", inputs, joints)
     assert history.rows == 901
     wanted = run.joint_loads(["pin", "crank"])
     assert history["pin.fx"].determined and not history["pin.fy"].determined
@@ -244,14 +256,15 @@ def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
 
 
 def test_what_ceases_to_be_determined_is_said_and_marked(tmp_path):
-    def answer(motion):
-        loads = ARM.joint_loads(motion, joints=JOINTS)
-        unique = loads.unique.copy()
-        unique[..., 1, 2] = motion.time[0] == 0.0  # as at a singular position on the way
-        return replace(loads, unique=unique)
+    class Singular(LoadInputs):
+        def loads(self, needs, motion, *, check=True):
+            loads = super().loads(needs, motion, check=check)
+            unique = loads.unique.copy()
+            unique[..., 1, 2] = motion.time[0] == 0.0  # as at a singular position on the way
+            return replace(loads, unique=unique)
 
     path = arm_motion(tmp_path / "motion.npz", rows=1500)
-    history = stream(path, tmp_path / "loads.npz", answer=answer)
+    history = stream(path, tmp_path / "loads.npz", Singular(ARM))
     assert not history[f"{JOINTS[1]}.fz"].determined and history[f"{JOINTS[1]}.fx"].determined
     assert not history.spectra.spectra[len(history.spectra.spectra) // 2 + 2].determined
     (said,) = [note for note in history.notes if "not determined throughout" in note]
@@ -292,7 +305,7 @@ def test_one_state_at_rest_has_a_history(tmp_path):
     with pytest.raises(StateError, match="has no duration"):
         history.spectra[f"{JOINTS[0]}.fz"].damage_equivalent(3.0)
     with pytest.raises(StateError, match="no loads were counted"):
-        history_counter().history()
+        LoadHistoryCounter().history()
 
 
 def test_memory_does_not_grow_with_the_motion(tmp_path):
@@ -302,10 +315,7 @@ def test_memory_does_not_grow_with_the_motion(tmp_path):
         stream(path, tmp_path / "warm.parquet") if times == 1 else None
         tracemalloc.start()
         split = MotionPieces(open_table(path), ARM.model, rows=4000)
-        counter = history_counter()
-        for motion in split:
-            counter.add(motion, ARM.joint_loads(motion, joints=JOINTS))
-        counter.history()
+        watch_loads(split, LoadInputs(ARM), Needs(tuple(JOINTS)), {"spectra": SpectraObserver()})
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]

@@ -36,10 +36,9 @@ def test_a_component_that_is_lost_on_the_way_counts_nowhere():
     loads.unique[25:, 1, 3:] = False  # the moment of the second
     loads.actuation_unique[7, 1] = False
     model = replace(mbd.load(ARM).model, cuts=bar.model.cuts)  # as if it had loops
-    peaks = LoadPeaks(model, part(loads, slice(0, 10)))
-    time = np.arange(30.0)
+    peaks, loads = LoadPeaks(), replace(loads, model=model, time=np.arange(30.0))
     for rows in (slice(0, 10), slice(10, 22), slice(22, 30)):
-        peaks.add(time[rows], part(loads, rows))
+        peaks.add(None, part(loads, rows))
     force, _, first, other, moment, second = peaks.rows
     assert force.without == ("fx", "fy") and force.known
     assert force.peak == np.abs(loads.force[:, 0, 2]).max()
@@ -50,7 +49,7 @@ def test_a_component_that_is_lost_on_the_way_counts_nowhere():
 
 
 def part(loads, rows):
-    names = ("force", "moment", "actuation", "unique", "actuation_unique")
+    names = ("time", "force", "moment", "actuation", "unique", "actuation_unique")
     return replace(loads, **{name: getattr(loads, name)[rows] for name in names})
 
 
@@ -59,11 +58,11 @@ def test_blocks_give_the_peaks_of_the_whole():
     rng = np.random.default_rng(0)
     time, states = np.arange(30.0), rng.normal(size=(3, 30, 7))
     loads = robot.joint_loads(*states, joints=["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"])
-    whole, parts = LoadPeaks(robot.model, loads), LoadPeaks(robot.model, loads)
-    whole.add(time, loads)
+    whole, parts = LoadPeaks(), LoadPeaks()
+    whole.add(None, replace(loads, time=time))
     for part in (slice(0, 11), slice(11, 12), slice(12, 30)):
         some = robot.joint_loads(*states[:, part], joints=loads.joints)
-        parts.add(time[part], some)
+        parts.add(None, replace(some, time=time[part]))
     for one, other in zip(whole.rows, parts.rows, strict=True):
         assert (one.peak, one.time) == (other.peak, other.time)
         assert one.rms == pytest.approx(other.rms, rel=1e-13)

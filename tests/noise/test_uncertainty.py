@@ -90,8 +90,8 @@ def test_peaks_statistics_and_assumptions_carry_it(noisy):
     arm, truth, motion = noisy
     loads = arm.joint_loads(motion, joints=["elbow_joint"])
     true = arm.joint_loads(truth.q, truth.v, truth.a, joints=["elbow_joint"])
-    peaks = LoadPeaks(arm.model, loads)
-    peaks.add(motion.time, loads)
+    peaks = LoadPeaks()
+    peaks.add(motion, loads)
     history = load_history(loads)
     row = int(np.argmax(np.abs(loads.actuation[:, 0])))
     band = BAND * loads.uncertainty.actuation[row, 0]

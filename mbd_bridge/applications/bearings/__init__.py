@@ -6,7 +6,7 @@ from mbd_bridge.applications.bearings.bearing_set import (
     load_bearings as load,
     save_bearings as save,
 )
-from mbd_bridge.applications.bearings.bearings import Bearings, BearingsCounter
+from mbd_bridge.applications.bearings.bearings import Bearings, BearingsObserver
 from mbd_bridge.applications.bearings.catalogue import Bearing
 from mbd_bridge.applications.bearings.duty import BearingDuty, RatingLife
 from mbd_bridge.applications.bearings.terms import BearingTerms, RingFrames
@@ -18,7 +18,7 @@ __all__ = [
     "BearingSet",
     "BearingTerms",
     "Bearings",
-    "BearingsCounter",
+    "BearingsObserver",
     "RatingLife",
     "RingFrames",
     "load",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from mbd_bridge.base.readable import instant, life_in_words, quantity
 from mbd_bridge.base.table import Series, Table, Tabular, only
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF
+from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import GROUND, Model
 from mbd_bridge.motion.motion import Motion
 from mbd_bridge.motion.peak import Peak
@@ -159,25 +160,18 @@ def _lives(duties: Sequence[BearingDuty]) -> list[Series]:
     ]
 
 
-class BearingsCounter:
-    """The bearings of a machine along a motion that comes in pieces.
+class BearingsObserver:
+    """Observer of what the bearings of a machine carry.
 
     Parameters
     ----------
     prepared : of the machine
     joints : names; None for all with one axis
     known : their bearings; others have loads, but no life
-    answer : gives the loads along a piece, with reactions, in the default convention
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        joints: Sequence[str] | None,
-        known: BearingSet,
-        answer: Callable[[Motion], JointLoads],
-    ) -> None:
-        self._prepared, self._model, self._answer = prepared, prepared.model, answer
+    def __init__(self, prepared: Prepared, joints: Sequence[str] | None, known: BearingSet) -> None:
+        self._prepared, self._model = prepared, prepared.model
         self._bearings, bearings, self._options = known, known.by_joint, known.options
         self.frames = [RingFrames.of(self._model, name) for name in joints_of(self._model, joints)]
         named = [frames.joint for frames in self.frames]
@@ -201,9 +195,13 @@ class BearingsCounter:
         self._terms: dict[str, BearingTerms] = {}
         self._pieces = 0
 
-    def add(self, motion: Motion) -> dict[str, BearingTerms]:
-        """Take in the next piece of a motion, and return the terms along it."""
-        loads, q, v = self._answer(motion), motion.q, motion.v
+    def needs(self) -> Needs:
+        """Return the loads of the joints, with their reactions."""
+        return Needs(tuple(frames.joint for frames in self.frames), reaction=True)
+
+    def add(self, motion: Motion, loads: JointLoads) -> None:
+        """Take in the next piece."""
+        q, v = motion.q, motion.v
         found = {}
         for frames in self.frames:
             child, parent = self._rotation(frames.child, q), self._rotation(frames.parent, q)
@@ -220,7 +218,6 @@ class BearingsCounter:
             self._count(terms, _bands(loads, frames))
         self._pieces += 1
         self._terms = found if self._pieces == 1 else {}
-        return found
 
     def _count(self, terms: BearingTerms, bands: Bands | None) -> None:
         name = terms.frames.joint
@@ -273,7 +270,7 @@ class BearingsCounter:
         (found,) = self._prepared.placement(link)(q)
         return np.asarray(found[:, :3, 3])
 
-    def bearings(self) -> Bearings:
+    def result(self) -> Bearings:
         """Return the duties of what came so far."""
         duties = [counter.duty() for each in self._counters.values() for counter in each]
         planar = self._model.description.planar

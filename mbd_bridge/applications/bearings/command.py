@@ -71,20 +71,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute and show."""
+    from mbd_bridge.applications.bearings.of_mechanism import bearings_along, known_bearings
     from mbd_bridge.cli import screen
 
     robot = with_options(loop_loads.load_robot(options), options)
     joints = None if options.joints in (None, ["all"]) else options.joints
     forces = external.read(options, robot)
-    with screen.waiting("preparing the kernels"):
-        inputs = loop_loads.inputs(options, robot, forces)
-        counter = robot.bearings_counter(inputs, joints)
+    inputs = loop_loads.inputs(options, robot, forces)
     with motion_file.pieces(options, robot.model) as pieces:
-        for motion in pieces:
-            counter.add(motion)
-        notes = pieces.notes
-    found = counter.bearings()
-    screen.say_all((*notes, *screen.forces_said(robot)))
+        found = bearings_along(pieces, inputs, joints, known_bearings(robot, None))
+    screen.say_all((*pieces.notes, *screen.forces_said(robot)))
     for duty in found.duties:
         for note in duty.notes:
             screen.say(f"{duty.title}: {note}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Unpack
 
 from mbd_bridge.api.histories import LoadInputs
@@ -14,11 +13,11 @@ from mbd_bridge.applications.bearings.bearing_set import (
     BearingsGiven,
     Located,
 )
-from mbd_bridge.applications.bearings.bearings import Bearings, BearingsCounter, joints_of
+from mbd_bridge.applications.bearings.bearings import Bearings, BearingsObserver
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.options import with_options
-from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.loads.options import ActingOptions
+from mbd_bridge.loads.watch import watch
 from mbd_bridge.motion import Motion
 
 
@@ -44,16 +43,16 @@ def with_bearings(
     bearings : by joint a `Bearing`, or two of them at a distance
     located, reliability, aiso : see `bearings`
     """
-    known = _known(mechanism, bearings, located, reliability, aiso)
+    known = known_bearings(mechanism, bearings, located, reliability, aiso)
     return mechanism.stating({"bearings": known})
 
 
-def _known(
+def known_bearings(
     mechanism: Mechanism,
     given: BearingsGiven | None,
-    located: Located | None,
-    reliability: int | None,
-    aiso: float | None,
+    located: Located | None = None,
+    reliability: int | None = None,
+    aiso: float | None = None,
 ) -> BearingSet:
     """Return checked bearings: those given or stated, with the options that are given."""
     known = mechanism.stated_bearings if given is None else given
@@ -98,33 +97,17 @@ def bearings(
     >>> robot.bearings(motion, "elbow", {"elbow": life})["elbow"][0].life  # doctest: +SKIP
     """
     inputs = LoadInputs.of(mechanism, motion, options, threads)
-    known = _known(mechanism, bearings, located, reliability, aiso)
+    known = known_bearings(mechanism, bearings, located, reliability, aiso)
     if bearings is None and joints is not None:
         known = known.among(name_list("joints", joints, "joints"))
-    counter = mechanism.bearings_counter(inputs, joints, known)
-    counter.add(motion)
-    return counter.bearings()
-
-
-def bearings_counter(
-    mechanism: Mechanism,
-    inputs: LoadInputs,
-    joints: Iterable[str] | str | None = None,
-    bearings: BearingSet | None = None,
-) -> BearingsCounter:
-    """Return what counts the duties of bearings along a motion in pieces; see `bearings`."""
     named = None if joints is None else name_list("joints", joints, "joints")
-    names = joints_of(mechanism.model, named)
-    request = LoadRequest.of(
-        mechanism.model,
-        names,
-        links=() if inputs.external is None else inputs.external.links,
-        reaction=True,
-        actuated=inputs.actuated,
-        minimum_norm=inputs.minimum_norm,
-        forces=inputs.forces,
-    )
-    solver = LoadSolver(mechanism.model, request)
-    answer = partial(solver.along, external=inputs.external, threads=inputs.threads)
-    known = _known(mechanism, bearings, None, None, None)
-    return BearingsCounter(mechanism.prepared, names, known, answer)
+    return bearings_along([motion], inputs, named, known)
+
+
+def bearings_along(
+    pieces: Iterable[Motion], inputs: LoadInputs, joints: Sequence[str] | None, known: BearingSet
+) -> Bearings:
+    """Return what bearings carry along a motion in pieces; see `bearings`."""
+    observer = BearingsObserver(inputs.mechanism.prepared, joints, known)
+    found: Bearings = watch(pieces, inputs, {"bearings": observer})["bearings"]
+    return found

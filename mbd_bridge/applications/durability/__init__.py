@@ -3,7 +3,7 @@
 from mbd_bridge.applications.durability.cycles import CycleCounter, Cycles, rainflow
 from mbd_bridge.applications.durability.load_spectra import (
     LoadSpectra,
-    LoadSpectraCounter,
+    SpectraObserver,
     WorstDirection,
     load_spectra,
 )
@@ -13,7 +13,7 @@ from mbd_bridge.applications.durability.spectrum import (
     SpectrumCounter,
     spectrum,
 )
-from mbd_bridge.loads.streaming.observer import EXPONENTS
+from mbd_bridge.loads.options import EXPONENTS
 
 __all__ = [
     "EXPONENTS",
@@ -21,7 +21,7 @@ __all__ = [
     "Cycles",
     "Exceedance",
     "LoadSpectra",
-    "LoadSpectraCounter",
+    "SpectraObserver",
     "Spectrum",
     "SpectrumCounter",
     "WorstDirection",

@@ -16,10 +16,8 @@ from mbd_bridge.files.whole_file import PLOT_NAMES
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.durability import LoadSpectra, Spectrum
-    from mbd_bridge.loads import JointLoads
     from mbd_bridge.loads.signals import LoadSignal
     from mbd_bridge.loads.streaming import LoadHistory
-    from mbd_bridge.motion import Motion
 
 EXAMPLE = (
     "mbd spectrum robot.urdf motion.csv --joints elbow",
@@ -120,26 +118,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
-    from mbd_bridge.applications.durability.observer import SpectraObserver
-    from mbd_bridge.loads.streaming import stream_loads
+    from mbd_bridge.applications.durability import SpectraObserver
+    from mbd_bridge.loads.convention import Convention
+    from mbd_bridge.loads.streaming.load_history import watch_loads
+    from mbd_bridge.loads.watch import Needs
 
-    joints = None if options.joints == ["all"] else options.joints
-    given = {"on": options.on, "at": options.at, "in_": options.in_, "threads": options.threads}
-
-    forces = external.read(options, robot)
-
-    def answer(motion: Motion) -> JointLoads:
-        return robot.joint_loads(
-            motion, joints=joints, actuated=options.actuated, external=forces, **given
-        )
-
+    names = None if options.joints == ["all"] else tuple(options.joints)
+    needs = Needs(names, Convention.of(options.on, options.at, options.in_))
+    spectra = SpectraObserver(options.exponents, plane=options.plane, needs=needs)
+    acting = loop_loads.inputs(options, robot, external.read(options, robot))
     with motion_file.pieces(options, robot.model) as pieces:
-        return stream_loads(
-            answer,
-            pieces,
-            output=options.loads,
-            observers={"spectra": SpectraObserver(options.exponents, plane=options.plane)},
-        )
+        return watch_loads(pieces, acting, needs, {"spectra": spectra}, output=options.loads)
 
 
 def _shown(spectra: LoadSpectra, options: argparse.Namespace) -> list[tuple[LoadSignal, Spectrum]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,10 +27,12 @@ from mbd_bridge.base.errors import StateError, one_of, unknown_name, warn, whole
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
 from mbd_bridge.loads.convention import PLANES, Plane
+from mbd_bridge.loads.options import EXPONENTS
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, signal_labels, times_of
-from mbd_bridge.loads.streaming.observer import EXPONENTS
+from mbd_bridge.loads.watch import Needs
+from mbd_bridge.motion import Motion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -225,14 +227,15 @@ class LoadSpectra(
         )
 
 
-class LoadSpectraCounter:
-    """Spectra of joint loads that come in pieces.
+class SpectraObserver:
+    """Observer that counts the cycles of joint loads.
 
     Parameters
     ----------
     exponents : Woehler exponents
     plane : "xy", "yz" or "zx": look along directions in this plane of the loads' axes, too
     directions : how many, equally apart in half a turn
+    needs : whose loads
     """
 
     def __init__(
@@ -241,7 +244,9 @@ class LoadSpectraCounter:
         *,
         plane: str | None = None,
         directions: int = 36,
+        needs: Needs = Needs(),  # noqa: B008 - it is frozen
     ) -> None:
+        self._needs = needs
         self.exponents = checked_exponents(exponents)
         self._axes = _plane(plane)
         self._plane = plane or ""
@@ -258,9 +263,13 @@ class LoadSpectraCounter:
         self._convention = ""
         self._round_off: RoundOff | None = None
 
-    def add(self, loads: JointLoads, time: Floats | None = None) -> None:
-        """Take in loads along the next piece of a motion, at times (N,), s, or their own."""
-        time = times_of(loads, time)
+    def needs(self) -> Needs:
+        """Return whose loads are counted."""
+        return self._needs
+
+    def add(self, motion: Motion | None, loads: JointLoads) -> None:
+        """Take in the loads along the next piece of a motion; they know their times."""
+        time = times_of(loads)
         if self._signals is None:
             self._start(float(time[0]), loads)
         assert self._signals is not None
@@ -302,7 +311,7 @@ class LoadSpectraCounter:
             for part in (loads.force, loads.moment)
         ]
 
-    def spectra(self) -> LoadSpectra:
+    def result(self) -> LoadSpectra:
         """Return the spectra of what came so far."""
         if self._signals is None:
             raise StateError("no loads were counted: add() was not called, or had no rows")
@@ -335,15 +344,16 @@ def load_spectra(
     plane: Plane | None = None,
     directions: int = 36,
 ) -> LoadSpectra:
-    """Return the spectra of loads along a motion; see `LoadSpectraCounter`.
+    """Return the spectra of loads along a motion; see `SpectraObserver`.
 
     Parameters
     ----------
     time : (N,) s; that of the motion where the loads know it
     """
-    counter = LoadSpectraCounter(exponents, plane=plane, directions=directions)
-    counter.add(loads, None if time is None else as_floats("time", time))
-    return counter.spectra()
+    counter = SpectraObserver(exponents, plane=plane, directions=directions)
+    times = times_of(loads, None if time is None else as_floats("time", time))
+    counter.add(None, replace(loads, time=times))
+    return counter.result()
 
 
 def _plane(name: str | None) -> tuple[int, int] | None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.applications.durability.load_spectra import LoadSpectra, LoadSpectraCounter
-from mbd_bridge.base.assumptions import Assumptions
+from mbd_bridge.applications.durability.load_spectra import LoadSpectra, SpectraObserver
 from mbd_bridge.base.table import Table
-from mbd_bridge.loads import JointLoads
-from mbd_bridge.loads.streaming import EXPONENTS, LoadHistory
-from mbd_bridge.motion import Motion
+from mbd_bridge.loads.streaming import LoadHistory
+from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion.smoothing import BAND
 
 if TYPE_CHECKING:
@@ -23,30 +20,12 @@ if TYPE_CHECKING:
     from mbd_bridge.simulation import Simulation
 
 
-class SpectraObserver:
-    """Counts cycles along a motion; for the options see `LoadSpectraCounter`."""
-
-    def __init__(self, exponents: Sequence[float] = EXPONENTS, *, plane: str | None = None) -> None:
-        self._counter = LoadSpectraCounter(exponents, plane=plane)
-
-    @staticmethod
-    def of(
-        mechanism: Mechanism, request: HistoryRequest, run: Simulation | None = None
-    ) -> SpectraObserver:
-        """Return what counts what a request asks for."""
-        return SpectraObserver(request.exponents, plane=request.plane)
-
-    def add(self, motion: Motion, loads: JointLoads) -> None:
-        """Take in the next piece."""
-        self._counter.add(loads)
-
-    def result(self) -> LoadSpectra:
-        """Return the spectra of the pieces so far."""
-        return self._counter.spectra()
-
-    def assume(self, known: Assumptions) -> Assumptions:
-        """Return the same: cycles are counted, and assume nothing."""
-        return known
+def observe(
+    mechanism: Mechanism, request: HistoryRequest, run: Simulation | None = None
+) -> SpectraObserver:
+    """Return what counts the cycles that a request asks for."""
+    needs = Needs.of(request.request)
+    return SpectraObserver(request.exponents, plane=request.plane, needs=needs)
 
 
 def _spectra(history: LoadHistory) -> LoadSpectra:

@@ -27,7 +27,7 @@ from mbd_bridge.applications.durability.cycles import (
 )
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.loads.streaming.observer import EXPONENTS
+from mbd_bridge.loads.options import EXPONENTS
 
 
 class Exceedance(NamedTuple):

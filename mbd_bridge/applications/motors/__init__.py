@@ -15,7 +15,7 @@ from mbd_bridge.applications.motors.friction import Friction
 from mbd_bridge.applications.motors.from_file import FromFile
 from mbd_bridge.applications.motors.motor_curve import MotorCurve, TorqueCurve
 from mbd_bridge.applications.motors.motor_side import MotorStates, motor_side
-from mbd_bridge.applications.motors.motors import Motors, MotorsCounter
+from mbd_bridge.applications.motors.motors import Motors, MotorsObserver
 from mbd_bridge.applications.motors.verdict import Verdict
 from mbd_bridge.motion.limit_use import Use
 
@@ -30,7 +30,7 @@ __all__ = [
     "MotorDuty",
     "MotorStates",
     "Motors",
-    "MotorsCounter",
+    "MotorsObserver",
     "TorqueCurve",
     "Use",
     "Verdict",

@@ -15,13 +15,11 @@ from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
-    from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors, MotorsCounter
-    from mbd_bridge.base.assumptions import Assumption
-    from mbd_bridge.base.table import Table
+    from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors
+    from mbd_bridge.applications.motors.motor_side import Floats, MotorStates
     from mbd_bridge.files.table import Column
-    from mbd_bridge.motion import Motion
+    from mbd_bridge.files.tables import TableWriter
 
 EXAMPLE = "mbd motors robot.urdf motion.csv", "torque, speed and power of its motors"
 SUMMARY = "torque, speed and power of motors along a motion; are they large enough?"
@@ -103,52 +101,32 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-class Summary:
-    """What ``mbd loads`` tells of motors beside the loads."""
-
-    def __init__(self, counter: MotorsCounter) -> None:
-        self._counter = counter
-
-    def add(self, motion: Motion) -> None:
-        """Take in the next piece of the motion."""
-        self._counter.add(motion)
-
-    def told(self) -> tuple[tuple[Table, ...], tuple[Assumption, ...]]:
-        """Return what the command line shows, and what it assumes."""
-        motors = self._counter.motors()
-        return motors.tables(), motors.assumed
-
-
-def summary(robot: Mechanism, inputs: LoadInputs) -> Summary | None:
-    """Return what counts the duties of a machine's motors along a motion; None: it has none."""
-    return Summary(robot.motors_counter(inputs)) if robot.has_motors else None
-
-
 def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, tuple[str, ...]]:
     """Return the motors' duties, the number of rows and what there is to say of the motion."""
+    from mbd_bridge.applications.motors.of_mechanism import motors_along
     from mbd_bridge.files.tables import TableWriter
     from mbd_bridge.motion.table import TIME, attributes
 
     joints = None if options.joints in (None, ["all"]) else options.joints
-    forces = external.read(options, robot)
-    counter = robot.motors_counter(loop_loads.inputs(options, robot, forces), joints)
+    inputs = loop_loads.inputs(options, robot, external.read(options, robot))
     rows = 0
-    with contextlib.ExitStack() as stack:
-        pieces = stack.enter_context(motion_file.pieces(options, robot.model))
-        writer = None
-        for motion in pieces:
-            states = counter.add(motion)
-            rows += len(motion.time)
+    writer: TableWriter | None = None
+    with motion_file.pieces(options, robot.model) as pieces, contextlib.ExitStack() as stack:
+
+        def write(motors: Motors, time: Floats, states: list[MotorStates]) -> None:
+            nonlocal rows, writer
+            rows += len(time)
             if options.output is None:
-                continue
+                return
             if writer is None:
                 said = attributes(f"motors of {robot.name} along {pieces.name}", pieces.notes)
-                columns = [TIME, *(c for duty in counter.motors().duties for c in _columns(duty))]
+                columns = [TIME, *(column for duty in motors.duties for column in _columns(duty))]
                 writer = stack.enter_context(TableWriter(options.output, columns, said))
             parts = [column for one in states for column in (one.torque, one.speed, one.power)]
-            writer.append(np.column_stack([motion.time, *parts]))
-        notes = pieces.notes
-    return counter.motors(), rows, notes
+            writer.append(np.column_stack([time, *parts]))
+
+        motors = motors_along(pieces, inputs, joints, write)
+    return motors, rows, pieces.notes
 
 
 def _columns(duty: MotorDuty) -> list[Column]:

@@ -16,10 +16,11 @@ from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError, some
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF
+from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Model
 from mbd_bridge.motion.motion import Motion
-from mbd_bridge.motion.noise_deviations import noise_deviations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,20 +136,22 @@ class Motors(Tabular, Named[MotorDuty], entries="motor"):
         return f"Motors({self.mechanism!r}: {each})"
 
 
-class MotorsCounter:
-    """The motors of a machine along a motion that comes in pieces.
+class MotorsObserver:
+    """Observer of what the motors of a machine have to do.
 
     Parameters
     ----------
     actuators : bound to the model
-    inverse : gives what the actuators must do along a motion, (N, nv) N m or N; its second argument
-        says whether the motion is checked
+    see : gets the motors so far, and the times and their states along each piece
     """
 
     def __init__(
-        self, model: Model, actuators: Iterable[Actuator], inverse: Callable[[Motion, bool], Floats]
+        self,
+        model: Model,
+        actuators: Iterable[Actuator],
+        see: Callable[[Motors, Floats, list[MotorStates]], None] | None = None,
     ) -> None:
-        self._model, self._inverse = model, inverse
+        self._model, self._see = model, see
         self._places: list[int] = []
         self._counters: list[DutyCounter] = []
         for one in actuators:
@@ -157,32 +160,41 @@ class MotorsCounter:
                 DutyCounter(one, one.torque_unit(model), f"{one.motor_unit(model)}/s")
             )
 
-    def add(self, motion: Motion) -> list[MotorStates]:
-        """Take in the next piece of a motion, and return the states of the motors along it."""
-        found = self._states(motion, check=True)
+    def needs(self) -> Needs:
+        """Return what actuators do; what the motion's noise leaves open of the motors' states."""
+        return Needs((), efforts=True, deviations=self._uncertain if self._places else None)
+
+    def add(self, motion: Motion, loads: JointLoads) -> None:
+        """Take in the next piece."""
+        found, known = self._states(motion, loads), loads.uncertainty
         for counter, states in zip(self._counters, found, strict=True):
             if not np.abs(states.torque).max(initial=0.0) < LARGEST:
                 raise StateError(
                     f"the torque of {counter.actuator.joint!r} is so large that its square is no "
                     f"number; check the units of the motion and of the external forces"
                 )
-
-        def uncertain(moved: Motion) -> Floats:
-            return np.stack([x.uncertain for x in self._states(moved, check=False)], axis=1)
-
-        known = noise_deviations(self._model, motion, uncertain) if found else None
+        off = None if known is None or known.needed is None else known.needed
+        if off is not None:
+            off = off.reshape(len(motion.time), len(found), -1)
         for k, (counter, states) in enumerate(zip(self._counters, found, strict=True)):
-            counter.add(states, None if known is None else known[:, k])
-        return found
+            counter.add(states, None if off is None else off[:, k])
+        if self._see is not None:
+            self._see(self.result(), motion.time, found)
 
-    def _states(self, motion: Motion, *, check: bool) -> list[MotorStates]:
-        tau = self._inverse(motion, check)
+    def _uncertain(self, motion: Motion, loads: JointLoads) -> Floats:
+        return np.hstack([states.uncertain for states in self._states(motion, loads)])
+
+    def _states(self, motion: Motion, loads: JointLoads) -> list[MotorStates]:
+        tau, model = loads.efforts, self._model
+        assert tau is not None
+        if model.rotors is not None:  # motors count their rotors themselves (`motor_side`)
+            tau = tau - model.rotors * motion.a
         pairs = zip(self._places, self._counters, strict=True)
         return [
             motor_side(one.actuator, motion.time, tau[:, k], motion.v[:, k], motion.a[:, k])
             for k, one in pairs
         ]
 
-    def motors(self) -> Motors:
+    def result(self) -> Motors:
         """Return the duties of what came so far."""
         return Motors(self._model.name, tuple(counter.duty() for counter in self._counters))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import Unpack
 
 import numpy as np
@@ -13,13 +12,14 @@ from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.applications.motors.actuator import Actuator
 from mbd_bridge.applications.motors.files import Actuators
 from mbd_bridge.applications.motors.from_file import actuated_coordinates, completed
-from mbd_bridge.applications.motors.motors import Motors, MotorsCounter
+from mbd_bridge.applications.motors.motor_side import MotorStates
+from mbd_bridge.applications.motors.motors import Motors, MotorsObserver
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.base.options import with_options
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads.options import ActingOptions
-from mbd_bridge.model import Model
+from mbd_bridge.loads.watch import watch
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
 
@@ -37,7 +37,7 @@ def actuators(mechanism: Mechanism) -> tuple[Actuator, ...]:
 
     One for each degree of freedom, of a machine with loops for those that the file actuates.
     """
-    return _completed(mechanism, mechanism.forces, None, None)
+    return completed_actuators(mechanism, mechanism.forces, None, None)
 
 
 @property  # type: ignore[misc]
@@ -64,17 +64,24 @@ def moved_by(mechanism: Mechanism, efforts: Array) -> tuple[Actuator, ...]:
         if joint.moving and joint.name + suffix in (*stated, *names)
     )
     actuated = (*(mechanism.model.description.actuated or ()), *moved)
-    return _completed(
+    return completed_actuators(
         mechanism, mechanism.forces, None, actuated if mechanism.model.has_loops else None
     )
 
 
-def _completed(
+def completed_actuators(
     mechanism: Mechanism,
     elements: tuple[ForceElement, ...],
     joints: Iterable[str] | str | None,
     actuated: Iterable[str] | str | None,
 ) -> tuple[Actuator, ...]:
+    """Return the actuators of joints, as they are stated and completed by what the file says.
+
+    Parameters
+    ----------
+    elements : that act
+    joints, actuated : None: those that the file actuates
+    """
     stated = Actuators() if mechanism.stated_actuators is None else mechanism.stated_actuators
     named = actuated if actuated is None else name_list("actuated", actuated, "joints")
     names = actuated_coordinates(mechanism.model, named)
@@ -114,41 +121,17 @@ def motors(
     --------
     >>> robot.motors(motion)["elbow"].verdict                       # doctest: +SKIP
     """
-    inputs = LoadInputs.of(mechanism, motion, options, threads)
-    counter = mechanism.motors_counter(inputs, joints)
-    counter.add(motion)
-    return counter.motors()
+    return motors_along([motion], LoadInputs.of(mechanism, motion, options, threads), joints)
 
 
-def motors_counter(
-    mechanism: Mechanism, inputs: LoadInputs, joints: Iterable[str] | str | None = None
-) -> MotorsCounter:
-    """Return what counts the duties of motors along a motion in pieces; see `motors`."""
-    actuators = _completed(mechanism, inputs.forces, joints, inputs.actuated)
-    return MotorsCounter(mechanism.model, actuators, partial(_actuation, mechanism, inputs))
-
-
-def _actuation(mechanism: Mechanism, inputs: LoadInputs, motion: Motion, check: bool) -> Array:
-    """Return what the actuators do along a motion, (N, nv), less what their rotors need."""
-    external = inputs.external
-    tau = mechanism.inverse_dynamics(
-        motion.q,
-        motion.v,
-        motion.a,
-        None if external is None else external.along(motion.time, motion.q, motion.v),
-        threads=inputs.threads,
-        check=check,
-        actuated=inputs.actuated,
-        minimum_norm=inputs.minimum_norm,
-        forces=inputs.forces,
-        t=motion.time,
-    )
-    return without_rotors(mechanism.model, tau, motion.a)
-
-
-def without_rotors(model: Model, tau: Array, a: Array) -> Array:
-    """Return forces (N, nv) along velocities less what accelerates the rotors in M.
-
-    Motors count their rotors themselves (`actuators.motor_side`).
-    """
-    return tau if model.rotors is None else tau - model.rotors * a
+def motors_along(
+    pieces: Iterable[Motion],
+    inputs: LoadInputs,
+    joints: Iterable[str] | str | None = None,
+    see: Callable[[Motors, Array, list[MotorStates]], None] | None = None,
+) -> Motors:
+    """Return what motors have to do along a motion in pieces; see `motors`, `MotorsObserver`."""
+    actuators = completed_actuators(inputs.mechanism, inputs.forces, joints, inputs.actuated)
+    observer = MotorsObserver(inputs.model, actuators, see)
+    found: Motors = watch(pieces, inputs, {"motors": observer})["motors"]
+    return found

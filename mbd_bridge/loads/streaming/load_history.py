@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -18,12 +20,12 @@ from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.efforts import EffortCounter, EffortDifferences
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags, Signals, signal_labels, times_of
+from mbd_bridge.loads.signals import Signals, signal_labels, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
-from mbd_bridge.loads.streaming.observer import Observer
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
-from mbd_bridge.motion import Motion
+from mbd_bridge.loads.watch import LoadSystem, LoadWriter, Needs, Observer, watch
+from mbd_bridge.motion import Motion, Pieces
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import OfLoadHistory as Extended
@@ -130,49 +132,87 @@ class LoadHistory(
         )
 
 
-def total_use(known: ExternalUse | None, loads: JointLoads) -> ExternalUse | None:
-    """Return how much of external forces acted up to some loads, the next piece, and along them."""
-    use = loads.external_use
-    return use if known is None or use is None else known + use
-
-
-class LoadHistoryCounter:
-    """A `LoadHistory` of loads that come in pieces.
+class LoadBasisCounter:
+    """Observer of what loads that come in pieces assume, and of efforts measured along them.
 
     Parameters
     ----------
-    observers : of the motion and the loads, by the names of their results
+    needs : which loads
     """
 
-    def __init__(self, observers: Mapping[str, Observer] = MappingProxyType({})) -> None:
-        self._observers = observers
-        self._round_off: RoundOff | None = None
-        self._signals: Signals | None = None
-        self._sure: Flags = np.zeros(0, dtype=bool)
-        self._envelopes: list[EnvelopeCounter] = []
-        self._efforts = EffortCounter()
+    def __init__(self, needs: Needs = Needs()) -> None:  # noqa: B008 - it is frozen
+        self._needs, self._efforts, self.rows = needs, EffortCounter(), 0
         self._use: ExternalUse | None = None
+        self._signals: Signals | None = None
 
-    def add(self, motion: Motion, loads: JointLoads) -> None:
+    def needs(self) -> Needs:
+        """Return which loads are looked at."""
+        return self._needs
+
+    def add(self, motion: Motion | None, loads: JointLoads) -> None:
         """Take in the next piece of a motion, and the loads along it; they know their times."""
-        time = times_of(loads)
+        time, use = times_of(loads), loads.external_use
         if self._signals is None:
             self._signals = Signals(loads)
-            self._statistics = StatisticsCounter(self._signals.entries)
-            self._traces = TracesCounter([signal.name for signal in self._signals.entries])
-            self._envelopes = [EnvelopeCounter() for _ in loads.actuation_names]
             self._sure = np.ones(len(self._signals.entries), dtype=bool)
-            self._first, self._begin = loads, float(time[0])
-        self._end = float(time[-1])
+            self._first, self._begin, self._use = loads, float(time[0]), use
+            self._round_off = loads.round_off
+        elif self._use is not None and use is not None:
+            self._use = self._use + use
+        self._end, self.rows = float(time[-1]), self.rows + len(time)
         self._sure &= self._signals.determined(loads)
         self._round_off = loads.round_off.joined(self._round_off)
-        for observer in self._observers.values():
-            observer.add(motion, loads)
         self._efforts.add(loads)
-        self._use = total_use(self._use, loads)
+
+    def result(self) -> Any:
+        """Return what came so far."""
+        return self
+
+    @property
+    def effort_differences(self) -> EffortDifferences | None:
+        """How far measured efforts are from the computed ones; None: none were measured."""
+        return self._efforts.differences()
+
+    def assumptions(
+        self,
+        assumed: Iterable[Assumption] = (),
+        results: Iterable[Any] = (),
+        round_off: RoundOff | None = None,
+    ) -> Assumptions:
+        """Return what the loads assume, and beside that what results of observers do.
+
+        Parameters
+        ----------
+        assumed : contributions beside those of the loads, such as of the motion
+        round_off : the sizes up to which numbers are shown as 0; None: those of the loads
+        """
+        if self._signals is None:
+            raise StateError("no loads were counted: add() was not called, or had no rows")
+        pairs = zip(self._signals.entries, self._sure.tolist(), strict=True)
+        unsure = [signal.name for signal, sure in pairs if not (sure or signal.resultant)]
+        efforts = self.effort_differences
+        beside = (*assumed, *(efforts.assumed if efforts else ()))
+        beside += self._use.assumed if self._use else ()
+        known = assumptions_of(self._first, unsure, beside, round_off or self._round_off)
+        return known.adding(*(x for one in results for x in getattr(one, "assumed", ())))
+
+
+class LoadHistoryCounter(LoadBasisCounter):
+    """A `LoadHistory` of loads that come in pieces."""
+
+    def add(self, motion: Motion | None, loads: JointLoads) -> None:
+        """Take in the next piece of a motion, and the loads along it; they know their times."""
+        super().add(motion, loads)
+        assert self._signals is not None
+        assert loads.time is not None
+        if self.rows == len(loads.time):
+            entries = self._signals.entries
+            self._statistics = StatisticsCounter(entries)
+            self._traces = TracesCounter([signal.name for signal in entries])
+            self._envelopes = [EnvelopeCounter() for _ in loads.actuation_names]
         columns = self._signals.columns(loads)
-        self._statistics.add(time, columns, self._signals.deviations(loads))
-        self._traces.add(time, columns)
+        self._statistics.add(loads.time, columns, self._signals.deviations(loads))
+        self._traces.add(loads.time, columns)
         if loads.speed is not None:
             known = loads.uncertainty
             for k, counter in enumerate(self._envelopes):
@@ -184,18 +224,18 @@ class LoadHistoryCounter:
         notes: Sequence[str] = (),
         file: str | None = None,
         assumed: Iterable[Assumption] = (),
+        results: Mapping[str, Any] = MappingProxyType({}),
     ) -> LoadHistory:
         """Return what came so far.
 
         Parameters
         ----------
         assumed : contributions to the assumptions beside those of the loads
+        results : of other observers, by name
         """
-        if self._signals is None:
-            raise StateError("no loads were counted: add() was not called, or had no rows")
-        first, entries = self._first, self._signals.entries
+        known = self.assumptions(assumed, results.values())
+        first, entries = self._first, self._signals.entries if self._signals else ()
         assert first.model is not None
-        assert self._round_off is not None
         actuations = [x for x in entries if x.quantity.split(".")[0] == "actuation"]
         envelopes = [
             counter.envelope(name, signal.unit)
@@ -203,17 +243,11 @@ class LoadHistoryCounter:
                 self._envelopes, first.actuation_names, actuations, strict=True
             )
         ]
-        efforts = self._efforts.differences()
-        acted = self._use.assumed if self._use else ()
-        assumed = (*assumed, *(efforts.assumed if efforts else ()), *acted)
-        known = assumptions_of(first, self._undetermined(), assumed, self._round_off)
-        for observer in self._observers.values():
-            known = observer.assume(known)
         return LoadHistory(
             first.model.name,
             first.joints,
             str(first.convention),
-            self._statistics.rows,
+            self.rows,
             self._begin,
             self._end,
             self._statistics.statistics(self._sure.tolist()),
@@ -223,12 +257,44 @@ class LoadHistoryCounter:
             known,
             tuple(notes),
             file,
-            {name: observer.result() for name, observer in self._observers.items()},
-            effort_differences=efforts,
+            dict(results),
+            effort_differences=self.effort_differences,
         )
 
-    def _undetermined(self) -> list[str]:
-        """Return the names of components and actuations that are not determined throughout."""
-        assert self._signals is not None
-        pairs = zip(self._signals.entries, self._sure.tolist(), strict=True)
-        return [signal.name for signal, sure in pairs if not (sure or signal.resultant)]
+
+def watch_loads(
+    pieces: Pieces,
+    system: LoadSystem,
+    needs: Needs,
+    observers: Mapping[str, Observer] = MappingProxyType({}),
+    *,
+    output: str | PathLike[str] | TextIO | None = None,
+    digits: int | None = None,
+) -> LoadHistory:
+    """Return what is kept of the loads along a motion in pieces; write the loads if asked to.
+
+    Memory does not grow with the length of the motion.
+
+    Parameters
+    ----------
+    system : what acts along the motion
+    needs : which loads
+    observers : by the names of their results in the history
+    output : .parquet, .csv, .npz or .h5 file for the loads themselves
+    digits : significant digits in a text; None for all
+    """
+    counter = LoadHistoryCounter(needs)
+    every: dict[str, Observer] = {**observers, HISTORY: counter}
+    with ExitStack() as stack:
+        if output is not None:
+            writer = LoadWriter(output, needs, pieces, digits)
+            every[FILE] = stack.enter_context(writer)
+        results = watch(pieces, system, every)
+    file = results.pop(FILE, None)
+    del results[HISTORY]
+    notes = (*pieces.notes, *(file.lost if file else ()))
+    return counter.history(notes, file.name if file else None, pieces.assumed, results)
+
+
+HISTORY, FILE = "the history", "the file"
+"""Names of the observers that a history has of its own."""
