@@ -292,7 +292,7 @@ MUTANTS = (
     ),
     Mutant(
         "real time goes on with the numbers of the last restart",
-        *("applications/real_time/stepping.py", "self._inputs[:] = self.held", "pass"),
+        *("simulation/steps/stepping.py", "self._inputs[:] = self.held", "pass"),
         "real_time/test_real_time.py",
     ),
     Mutant(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.applications.real_time.stepping import Stepping
+from mbd_bridge.simulation.steps.stepping import Stepping
 from tests.c_compiler import needs_compiler
 from tests.fmu.importer import JUMP, STRICT, Importer
 from tests.simulate.implicit import Q, V, arm

@@ -12,7 +12,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.simulation.guards.energy import energy_kernel
-from mbd_bridge.simulation.steps import coupled as coupled_step, passage, step_result
+from mbd_bridge.simulation.steps import passage, step_result, stepping
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from tests.crossings import curve
@@ -78,7 +78,7 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
     monkeypatch.setattr(
         passage.Passage, "ahead", lambda *given, **more: passed.append(1) or ahead(*given, **more)
     )
-    monkeypatch.setattr(coupled_step, "STEP_RISK", 1e3)
+    monkeypatch.setattr(stepping, "STEP_RISK", 1e3)
     monkeypatch.setattr(step_result, "STEP_RISK", 1e3)
     monkeypatch.setattr(passage, "STEP_RISK", 1e3)
     for _ in range(1800):
@@ -122,7 +122,8 @@ def test_rows_are_chosen_anew_where_others_have_come_to_matter():
     way = np.array([1.0, -1.0, 1.0])  # as a parallelogram
     assert np.abs(phi_q @ way).max() < 1e-12
     core, state = CoupledStep(bar.model, flat, way), (flat, way)
-    kept, core.rows = core.rows, core.rows[:-1]
+    kept = core.rows
+    core.keep(kept[:-1])
     none = np.zeros((len(bar.model.bodies), 6))
     for _ in range(300):
         state = core(*state, np.zeros(bar.nv), none, 1e-3)

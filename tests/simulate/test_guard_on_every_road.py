@@ -5,9 +5,10 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
+from mbd_bridge.simulation.guards.step_by_step import StepGuards
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.run import compiled, driver
-from mbd_bridge.simulation.steps import coupled, runge_kutta as simulate_step, step_result
+from mbd_bridge.simulation.steps import runge_kutta as simulate_step, step_result, stepping
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
 from mbd_bridge.solve.closed import correction
@@ -54,7 +55,7 @@ def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypa
 
 # -- what is broken in the loops' own equations ----------------------------------------------------
 
-ROADS = ("run", "batch", "stepper", "svd", "multipliers", "ab3", "abm", "scipy")
+ROADS = ("run", "batch", "stepper", "paced", "svd", "multipliers", "ab3", "abm", "scipy")
 
 
 def went(road, torque, steps=500):
@@ -67,6 +68,9 @@ def went(road, torque, steps=500):
         except SolveError as met:
             return str(met)
         return "finished"
+    if road == "paced":
+        machine = mbd.RealTime(mbd.System(BAR, torque=torque), step=2e-3, q=AT.q, v=AT.v)
+        return machine.run(steps * 2e-3, rate=1e9).status
     if road == "batch":
         many = mbd.simulate_batch(BAR, steps * 2e-3, q=[AT.q] * 3, v=[AT.v] * 3, **given)
         return many.status[1]
@@ -132,24 +136,24 @@ def test_a_wrong_projection_does_not_finish(monkeypatch, road, wrong):
     assert went(road, lambda t, q, v: 0.0 * v) != "finished"
 
 
-@pytest.mark.parametrize("road", ["run", "batch", "stepper", "abm"])
+@pytest.mark.parametrize("road", ["run", "batch", "stepper", "paced", "abm"])
 def test_without_the_guard_a_wrong_projection_finishes(monkeypatch, road):
     """So it is trust in steps and the look at the loops that stop it; either one does."""
     project_wrongly(monkeypatch, WRONG["leads beside the loops"])
     monkeypatch.setattr(driver, "first_open", lambda *_: None)
-    monkeypatch.setattr(CoupledStep, "_open", lambda *_: 0.0)
+    monkeypatch.setattr(StepGuards, "opened", lambda *_: False)
     if road == "abm":  # its steps are trusted by their accelerations
         assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
         return
     assert went(road, lambda t, q, v: 0.0 * v, 50) != "finished"
     monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
-    monkeypatch.setattr(coupled, "STEP_RISK", np.inf)
+    monkeypatch.setattr(stepping, "STEP_RISK", np.inf)
     monkeypatch.setattr(step_result, "STEP_RISK", np.inf)
     assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
     monkeypatch.undo()
     project_wrongly(monkeypatch, WRONG["leads beside the loops"])
     monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
-    monkeypatch.setattr(coupled, "STEP_RISK", np.inf)
+    monkeypatch.setattr(stepping, "STEP_RISK", np.inf)
     monkeypatch.setattr(step_result, "STEP_RISK", np.inf)
     assert "open by" in went(road, lambda t, q, v: 0.0 * v, 50)
 

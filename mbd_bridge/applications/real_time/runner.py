@@ -23,7 +23,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, Unpack
 import numpy as np
 
 from mbd_bridge.applications.real_time.record import TIMED, DurationCounts, Rows
-from mbd_bridge.applications.real_time.stepping import Stepping
+from mbd_bridge.applications.real_time.signals import StateSignals
 from mbd_bridge.base.arguments import finite_numbers, flag, function_or_none
 from mbd_bridge.base.errors import (
     MbdError,
@@ -43,6 +43,7 @@ from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
 from mbd_bridge.simulation.outcome import FINISHED, MotionEnd, Outcome
 from mbd_bridge.simulation.steps.schemes import compiled_scheme
+from mbd_bridge.simulation.steps.stepping import Stepping
 from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.variables import Inputs, check_names, output_variables, state_variables
 
@@ -229,14 +230,10 @@ PICTURES = 30.0
 class MachineValues(Named[float], entries="variable"):
     """The variables of a machine now, by name; outputs are computed when one is asked for."""
 
-    def __init__(self, stepping: Stepping, places: dict[str, tuple[str, int]]) -> None:
-        self._stepping, self._places = stepping, places
-        self._arrays: dict[str, Any] = {
-            "q": stepping.q,
-            "v": stepping.v,
-            "z": stepping.z,
-            "held": stepping.held,
-        }
+    def __init__(
+        self, stepping: Stepping, signals: StateSignals, places: dict[str, tuple[str, int]]
+    ) -> None:
+        self._stepping, self._signals, self._places = stepping, signals, places
         self._fresh: Any = None
 
     @property
@@ -248,9 +245,10 @@ class MachineValues(Named[float], entries="variable"):
         kind, place = self._places[name]
         if kind == "output":
             if self._fresh is None:
-                self._fresh = self._stepping.outputs()
+                self._fresh = self._signals.outputs()
             return float(self._fresh[place])
-        return float(self._arrays[kind][place])
+        now = self._stepping
+        return float({"q": now.q, "v": now.v, "z": now.z, "held": now.held}[kind][place])
 
     def changed(self) -> None:
         """Forget outputs: the state or an input has changed."""
@@ -292,8 +290,11 @@ class RealTime:
         system = self.system = equations.system
         self._stepping = Stepping(system, equations.start, self.step, scheme)
         self._inputs = {one.name: list(one.places) for one in Inputs.of(system).inputs}
-        self.values = MachineValues(self._stepping, self._variables(equations.start))
+        self._signals = StateSignals(self._stepping)
+        places = self._variables(equations.start)
+        self.values = MachineValues(self._stepping, self._signals, places)
         self._stepping.prepare()
+        self._signals.prepare()
         self._stopped = False
         self.last: RealTimeRun | None = None
 
@@ -454,7 +455,8 @@ class _Record:
         stepping = machine._stepping
         self._model, self._step = stepping.model, machine.step
         self.rate, self.late, self.every = rate, late, every
-        self._limits, self._held = stepping.limits, stepping.system.effort is not None
+        self._signals, self._held = machine._signals, stepping.system.effort is not None
+        self._limits = self._signals.limits
         widths = [1, len(stepping.q), len(stepping.v)]
         self._ends = np.cumsum(widths).tolist()
         widths += [] if self._limits is None else [len(stepping.v)]
@@ -468,7 +470,7 @@ class _Record:
         if self._limits is None:
             self._states.add(*parts)
         else:
-            self._states.add(*parts, stepping.given())
+            self._states.add(*parts, self._signals.given())
 
     def timed(self, late: float, took: float, missed: bool) -> None:
         """Keep how punctual a step was."""

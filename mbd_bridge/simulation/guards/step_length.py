@@ -143,14 +143,8 @@ class StateWatch:
 
     def begin(self) -> None:
         """Forget what was seen: another motion begins."""
-        self._steps, self._largest = 0, np.zeros(len(self._names))
+        self._largest = np.zeros(len(self._names))
         self._wrong = np.zeros(len(self._names), dtype=bool)
-
-    @property
-    def due(self) -> bool:
-        """Whether the step that follows is to be looked at; called once a step."""
-        self._steps += 1
-        return bool(self._names) and self._steps % EACH == 0
 
     def look(self, step: Step, now: Now, h: float) -> None:
         """Look at the step of h seconds from a state.
