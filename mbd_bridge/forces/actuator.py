@@ -10,50 +10,66 @@ An actuator stores nothing: D = -power, negative where it drives the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias, final
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.base import Checked, ForceElement
 from mbd_bridge.forces.joints import CoordinateEffect, JointElement
 from mbd_bridge.forces.points import PointElement
 from mbd_bridge.forces.varying import TracedFunction
 from mbd_bridge.functions import Table
 from mbd_bridge.model import Model
 
-Given: TypeAlias = float | Table | Callable[[Any, Any, Any], Any]
-"""N or N m: a number, a `functions.Table` of time, or a function of (t, s, rate) that is traced."""
+UNITS = {"s": "m", "f": "N"}
+"""Of a line between points."""
 
 
-def given(element: ForceElement, value: Given, unit: str) -> Given:
+def _given(element: ForceElement, name: str, value: Any, model: Model) -> Any:
     """Return a checked force."""
     if isinstance(value, Table):
         return value
     if callable(value):
         return TracedFunction.of(element.label, value, {"t": None, "s": None, "rate": None})
+    unit = (element.place_units(model) or UNITS)["f"]
     if isinstance(value, str):
         raise StateError(
-            f"{element.label}: force: expected a number, {unit}, a Table of time, or a function "
+            f"{element.label}: {name}: expected a number, {unit}, a Table of time, or a function "
             f"of (t, s, rate), got {value!r:.60}"
         )
-    return element.number("force", value, unit)
+    return element.number(name, value, unit)
 
 
-def timed(force: Given) -> bool:
-    """Return whether a checked force depends on time."""
-    return force.timed if isinstance(force, TracedFunction) else isinstance(force, Table)
+Given: TypeAlias = Annotated[float | Table | Callable[[Any, Any, Any], Any], Checked(_given)]
+"""N or N m: a number, a `functions.Table` of time, or a function of (t, s, rate) that is traced."""
 
 
-def value_of(force: Given, t: Any, s: Any, rate: Any) -> Any:
-    """Return the force at a time and state."""
-    if isinstance(force, Table):
-        return force(t)
-    return force(t, s, rate) if callable(force) else force
+class Drive:
+    """What actuators have in common: a force that is given."""
+
+    force: Given
+
+    def given(self, t: Any, s: Any, rate: Any) -> Any:
+        """Return the force of a bound element at a time and state."""
+        if isinstance(self.force, Table):
+            return self.force(t)
+        return self.force(t, s, rate) if callable(self.force) else self.force
+
+    @property
+    def passive(self) -> bool:
+        """It drives the machine."""
+        return False
+
+    @property
+    def depends_on_time(self) -> bool:
+        """Whether its force is a table, or a function that uses t."""
+        timed = isinstance(self.force, TracedFunction) and self.force.timed
+        return timed or isinstance(self.force, Table)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class PointActuator(PointElement):
+class PointActuator(Drive, PointElement):
     """A given force between points of two links, or of a link and the ground.
 
     Parameters
@@ -66,30 +82,15 @@ class PointActuator(PointElement):
 
     force: Given = 0.0
 
-    def bind(self, model: Model) -> Self:
-        """Return the element checked."""
-        links, points = self.ends(model)
-        return replace(self, links=links, points=points, force=given(self, self.force, "N"))
-
     def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return the tension."""
-        force = value_of(self.force, t, length, rate)
+        force = self.given(t, length, rate)
         return CoordinateEffect(force, 0.0, force * rate)
-
-    @property
-    def passive(self) -> bool:
-        """It drives the machine."""
-        return False
-
-    @property
-    def depends_on_time(self) -> bool:
-        """Whether its force is a table, or a function that uses t."""
-        return timed(self.force)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointActuator(JointElement):
+class JointActuator(Drive, JointElement):
     """A given force or torque along a coordinate of a joint.
 
     Parameters
@@ -101,22 +102,7 @@ class JointActuator(JointElement):
 
     force: Given = 0.0
 
-    def bind(self, model: Model) -> Self:
-        """Return the element checked."""
-        unit = self.coordinate(model).force_unit
-        return replace(self, force=given(self, self.force, unit))
-
     def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate."""
-        force = value_of(self.force, t, s, rate)
+        force = self.given(t, s, rate)
         return CoordinateEffect(force, 0.0, -(force * rate))
-
-    @property
-    def passive(self) -> bool:
-        """It drives the machine."""
-        return False
-
-    @property
-    def depends_on_time(self) -> bool:
-        """Whether its force is a table, or a function that uses t."""
-        return timed(self.force)

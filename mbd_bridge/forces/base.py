@@ -14,12 +14,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple, Self
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, get_args, get_type_hints
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError, real_number, some
@@ -88,6 +90,62 @@ class Effect(NamedTuple):
     about: Literal["link", "root"] = "link"
 
 
+@dataclass(frozen=True)
+class Checked:
+    """How a field of an element is checked when it is bound: ``Annotated[type, Checked(f)]``.
+
+    Attributes
+    ----------
+    check : of the element, the field's name, its value and the model; returns the checked value
+    """
+
+    check: Callable[[Any, str, Any, Model], Any]
+
+
+def number(unit: str, least: float = -np.inf, *, positive: bool = False, size: int = 0) -> Checked:
+    """Return the check of a number, or of a vector of a size.
+
+    Parameters
+    ----------
+    unit : may have {s} and {f} for the units of a coordinate and of a force along it
+        (`ForceElement.place_units`)
+    """
+
+    def check(element: ForceElement, name: str, value: Any, model: Model) -> Any:
+        if size:
+            return element.vector(name, value, size)
+        said = unit.format(**element.place_units(model)) if "{" in unit else unit
+        return element.number(name, value, said, least, positive=positive)
+
+    return Checked(check)
+
+
+def _link_name(element: ForceElement, name: str, value: Any, model: Model) -> str:
+    try:
+        model.link_number(value)
+    except ModelError as problem:
+        raise ModelError(f"{element.label}: {problem}") from None
+    return str(value)
+
+
+LinkName: TypeAlias = Annotated[str, Checked(_link_name)]
+"""The name of a link."""
+
+Vector: TypeAlias = Annotated[ArrayLike, number("", size=3)]
+"""Three numbers."""
+
+
+@cache
+def _checks(kind: type[ForceElement]) -> dict[str, tuple[Checked, bool]]:
+    """Return the checks of an element's fields that have one, and whether they may be None."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for one in getattr(hint, "__metadata__", ()):
+            if isinstance(one, Checked):
+                found[name] = one, type(None) in get_args(hint.__origin__)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class ForceElement(ABC):
     """A force element with constant numbers; concrete elements are final.
@@ -99,9 +157,22 @@ class ForceElement(ABC):
 
     name: str = field(default="", kw_only=True)
 
-    @abstractmethod
     def bind(self, model: Model) -> Self:
         """Return the element with its names and numbers checked and its defaults filled in."""
+        return self.checked(model)
+
+    def checked(self, model: Model) -> Self:
+        """Return the element with the fields checked that say how (`Checked`)."""
+        found = {}
+        for name, (checked, optional) in _checks(type(self)).items():
+            value = getattr(self, name)
+            if value is not None or not optional:
+                found[name] = checked.check(self, name, value, model)
+        return replace(self, **found)
+
+    def place_units(self, model: Model) -> Units:
+        """Return the units "s" of the coordinate that it acts on, and "f" of a force along it."""
+        return {}
 
     @abstractmethod
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:

@@ -13,16 +13,15 @@ forces and moments balance, energy is kept at any angle, and the two sides may c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
-from mbd_bridge.forces.points import both, link_numbers, on_links, two_links
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, number
+from mbd_bridge.forces.points import TwoLinks, TwoVectors, both, link_numbers, on_links
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, Frame, cross, zeros
@@ -48,35 +47,23 @@ class Bushing(ForceElement):
     It is relaxed where the two frames coincide. The moment is proportional to sin θ.
     """
 
-    links: tuple[str, str]
-    points: Sequence[ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    rpy: Sequence[ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    stiffness: ArrayLike = (0.0,) * 6
-    damping: ArrayLike = (0.0,) * 6
+    links: TwoLinks
+    points: TwoVectors = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    rpy: TwoVectors = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    stiffness: Annotated[ArrayLike, number("", size=6)] = (0.0,) * 6
+    damping: Annotated[ArrayLike, number("", size=6)] = (0.0,) * 6
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
-        links = two_links(self, model, self.links)
-        for name, value in (("points", self.points), ("rpy", self.rpy)):
-            if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
-                raise StateError(f"{self.label}: {name}: expected two (3,), one on each link")
-        stiffness, damping = (
-            self.vector(name, value, 6)
-            for name, value in (("stiffness", self.stiffness), ("damping", self.damping))
-        )
-        if min((x for x in stiffness + damping if not is_traced(x)), default=0.0) < 0.0:
+        bound = self.checked(model)
+        numbers = np.concatenate([bound.stiffness, bound.damping])
+        known = [x for x in numbers if not is_traced(x)]
+        if min(known, default=0.0) < 0.0:
             raise StateError(
                 f"{self.label}: stiffness, damping: expected six numbers each, at least 0, got "
-                f"{stiffness} and {damping}"
+                f"{bound.stiffness} and {bound.damping}"
             )
-        return replace(
-            self,
-            links=links,
-            points=tuple(self.vector("points", point) for point in self.points),
-            rpy=tuple(self.vector("rpy", angles) for angles in self.rpy),
-            stiffness=stiffness,
-            damping=damping,
-        )
+        return bound
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrenches on the links, and the report in the axes of the first frame."""

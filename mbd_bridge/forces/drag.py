@@ -8,15 +8,21 @@ what is taken from the machine, negative where wind actuators it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Annotated, Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
+from mbd_bridge.forces.base import (
+    NO_STATES,
+    Effect,
+    ForceElement,
+    LinkName,
+    Units,
+    Vector,
+    number,
+)
 from mbd_bridge.forces.points import SMALLEST, on_links, placed
 from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.model import Model
@@ -36,23 +42,10 @@ class Drag(ForceElement):
     medium : (3,) m/s, velocity w of the medium in the world's axes
     """
 
-    link: str
-    coefficient: float
-    point: ArrayLike = (0.0, 0.0, 0.0)
-    medium: ArrayLike = (0.0, 0.0, 0.0)
-
-    def bind(self, model: Model) -> Self:
-        """Return the element checked."""
-        try:
-            model.link_number(self.link)
-        except ModelError as problem:
-            raise ModelError(f"{self.label}: {problem}") from None
-        return replace(
-            self,
-            coefficient=self.number("coefficient", self.coefficient, "N s²/m²", 0.0),
-            point=self.vector("point", self.point),
-            medium=self.vector("medium", self.medium),
-        )
+    link: LinkName
+    coefficient: Annotated[float, number("N s²/m²", 0.0)]
+    point: Vector = (0.0, 0.0, 0.0)
+    medium: Vector = (0.0, 0.0, 0.0)
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the link, and the report."""

@@ -40,7 +40,7 @@ from mbd_bridge.files.sidecars import Entry, EntryList, beside, table_points
 from mbd_bridge.files.tir import TirFile
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.yaml_text import Node, yaml_text
-from mbd_bridge.forces.actuator import Given, JointActuator, PointActuator
+from mbd_bridge.forces.actuator import JointActuator, PointActuator
 from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
@@ -50,7 +50,7 @@ from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit, Throttle
 from mbd_bridge.forces.joint_friction import JointFriction
 from mbd_bridge.forces.joint_spring import JointSpring
 from mbd_bridge.forces.joint_stop import JointStop
-from mbd_bridge.forces.law import Damping, Stiffness
+from mbd_bridge.forces.law import Law
 from mbd_bridge.forces.load_friction import LoadFriction
 from mbd_bridge.forces.point_spring import PointSpring
 from mbd_bridge.forces.point_stop import PointStop
@@ -381,9 +381,8 @@ READERS: dict[Any, Reader] = TYRE_READERS | {
     Sequence[ArrayLike]: numbers,
     tuple[str, str]: _texts,
     tuple[str, ...]: _texts,
-    Stiffness: _law,
-    Damping: _law,
-    Given: _law,
+    Law: _law,
+    float | Table | Callable[[Any, Any, Any], Any]: _law,
     Throttle: numbers,
     Throttle | None: numbers,
 }

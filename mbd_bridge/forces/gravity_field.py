@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.flexible import flexible_inertia
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, Vector
 from mbd_bridge.forces.points import placed
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, cross, zeros
@@ -34,7 +33,7 @@ class GravityField(ForceElement):
     links : names; none: all links
     """
 
-    acceleration: ArrayLike
+    acceleration: Vector
     links: tuple[str, ...] = ()
 
     def bind(self, model: Model) -> Self:
@@ -45,9 +44,7 @@ class GravityField(ForceElement):
                 model.link_number(name)
         except ModelError as problem:
             raise ModelError(f"{self.label}: links: {problem}") from None
-        return replace(
-            self, acceleration=self.vector("acceleration", self.acceleration), links=names
-        )
+        return replace(self.checked(model), links=names)
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the weights on the links, and the report."""

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Annotated, Any, Self, final
 
 import numpy as np
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.base import Checked, ForceElement, Units, number
 from mbd_bridge.forces.joints import CoordinateEffect
 from mbd_bridge.forces.points import PointElement
 from mbd_bridge.functions import absolute, exp, log, maximum, where
@@ -35,6 +35,23 @@ ATMOSPHERE = 101_325.0
 
 Throttle = float | Sequence[float]
 """N s/m, or (N s/m, N s²/m²): a linear and a quadratic part."""
+
+
+def _throttle(
+    element: ForceElement, name: str, value: Throttle, model: Model
+) -> tuple[float, float]:
+    where = f"{element.label}: {name}"
+    numbers = finite_numbers(where, value).reshape(-1)
+    if numbers.size not in (1, 2) or np.any(numbers < 0.0):
+        raise StateError(
+            f"{where}: expected c, N s/m, or (c, b), N s/m and N s²/m², at least 0, got "
+            f"{value!r:.60}"
+        )
+    return float(numbers[0]), float(numbers[1]) if numbers.size == 2 else 0.0
+
+
+THROTTLE = Checked(_throttle)
+"""A throttle is two numbers then."""
 
 
 @final
@@ -57,51 +74,27 @@ class HydropneumaticUnit(PointElement):
     ambient_pressure : p_0, Pa
     """
 
-    area: float = 0.0
-    static_length: float = 0.0
-    static_volume: float = 0.0
-    static_pressure: float | None = None
-    static_force: float | None = None
-    exponent: float = 1.4
-    bump: Throttle = 0.0
-    rebound: Throttle | None = None
-    ambient_pressure: float = ATMOSPHERE
+    area: Annotated[float, number("m²", positive=True)] = 0.0
+    static_length: Annotated[float, number("m", positive=True)] = 0.0
+    static_volume: Annotated[float, number("m³", positive=True)] = 0.0
+    static_pressure: Annotated[float | None, number("Pa", positive=True)] = None
+    static_force: Annotated[float | None, number("N")] = None
+    exponent: Annotated[float, number("", 1.0)] = 1.4
+    bump: Annotated[Throttle, THROTTLE] = 0.0
+    rebound: Annotated[Throttle | None, THROTTLE] = None
+    ambient_pressure: Annotated[float, number("Pa", 0.0)] = ATMOSPHERE
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its static pressure."""
-        links, points = self.ends(model)
-        area = self.number("area", self.area, "m²", positive=True)
-        ambient = self.number("ambient_pressure", self.ambient_pressure, "Pa", 0.0)
+        bound = self.checked(model)
         if (self.static_pressure is None) == (self.static_force is None):
             raise StateError(f"{self.label}: expected a static_pressure, or a static_force")
-        pressure = self.static_pressure
-        if self.static_force is not None:
-            pressure = self.number("static_force", self.static_force, "N") / area + ambient
-        bump = self._throttle("bump", self.bump)
-        return replace(
-            self,
-            links=links,
-            points=points,
-            area=area,
-            static_length=self.number("static_length", self.static_length, "m", positive=True),
-            static_volume=self.number("static_volume", self.static_volume, "m³", positive=True),
-            static_pressure=self.number("static_pressure", pressure, "Pa", positive=True),
-            static_force=None,
-            exponent=self.number("exponent", self.exponent, "", 1.0),
-            bump=bump,
-            rebound=bump if self.rebound is None else self._throttle("rebound", self.rebound),
-            ambient_pressure=ambient,
-        )
-
-    def _throttle(self, name: str, value: Throttle) -> tuple[float, float]:
-        where = f"{self.label}: {name}"
-        numbers = finite_numbers(where, value).reshape(-1)
-        if numbers.size not in (1, 2) or np.any(numbers < 0.0):
-            raise StateError(
-                f"{where}: expected c, N s/m, or (c, b), N s/m and N s²/m², at least 0, got "
-                f"{value!r:.60}"
-            )
-        return float(numbers[0]), float(numbers[1]) if numbers.size == 2 else 0.0
+        pressure = bound.static_pressure
+        if bound.static_force is not None:
+            pressure = bound.static_force / bound.area + bound.ambient_pressure
+            pressure = self.number("static_pressure", pressure, "Pa", positive=True)
+        rebound = bound.bump if bound.rebound is None else bound.rebound
+        return replace(bound, static_pressure=pressure, static_force=None, rebound=rebound)
 
     def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
         """Return the tension, negative where it pushes; pressure, volume."""

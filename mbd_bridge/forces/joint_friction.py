@@ -11,9 +11,10 @@ h < 2.78 m v_0/F_s.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Annotated, Any, Self, final
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.forces.base import number
 from mbd_bridge.forces.joints import CoordinateEffect, JointElement
 from mbd_bridge.functions import exp, tanh
 from mbd_bridge.kernels import is_traced
@@ -41,28 +42,24 @@ class JointFriction(JointElement):
     stribeck_velocity : v_s, rad/s or m/s; None for ten times v_0
     """
 
-    coulomb: float = 0.0
+    coulomb: Annotated[float, number("{f}", 0.0)] = 0.0
     static: float | None = None
-    viscous: float = 0.0
-    smoothing_velocity: float = SMOOTHING
-    stribeck_velocity: float | None = None
+    viscous: Annotated[float, number("{f} s/{s}", 0.0)] = 0.0
+    smoothing_velocity: Annotated[float, number("{s}/s", positive=True)] = SMOOTHING
+    stribeck_velocity: Annotated[float | None, number("{s}/s", positive=True)] = None
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its defaults."""
-        place = self.coordinate(model)
-        force, rate = place.force_unit, f"{place.unit}/s"
-        coulomb = self.number("coulomb", self.coulomb, force, 0.0)
-        smoothing = self.number("smoothing_velocity", self.smoothing_velocity, rate, positive=True)
-        static, stribeck = self.static, self.stribeck_velocity
+        bound = super().bind(model)
+        force, static = self.place_units(model)["f"], self.static
+        if static is not None:
+            static = self.number("static", static, force, bound.coulomb)
         return replace(
-            self,
-            coulomb=coulomb,
-            static=coulomb if static is None else self.number("static", static, force, coulomb),
-            viscous=self.number("viscous", self.viscous, f"{force} s/{place.unit}", 0.0),
-            smoothing_velocity=smoothing,
-            stribeck_velocity=STRIBECK * smoothing
-            if stribeck is None
-            else self.number("stribeck_velocity", stribeck, rate, positive=True),
+            bound,
+            static=bound.coulomb if static is None else static,
+            stribeck_velocity=STRIBECK * bound.smoothing_velocity
+            if self.stribeck_velocity is None
+            else bound.stribeck_velocity,
         )
 
     @property

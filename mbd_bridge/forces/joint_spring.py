@@ -6,20 +6,12 @@ U = F0 e + ∫ spring de,   D = damper(ṡ) ṡ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Annotated, Any, final
 
-from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.base import Units, number
 from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
-from mbd_bridge.forces.law import (
-    Damping,
-    Stiffness,
-    damping_of,
-    dissipated,
-    restoring,
-    stiffness_of,
-    stored,
-)
+from mbd_bridge.forces.law import Damping, Stiffness, dissipated, restoring, stored
 from mbd_bridge.model import Model
 
 
@@ -39,19 +31,8 @@ class JointSpring(JointElement):
 
     stiffness: Stiffness = 0.0
     damping: Damping = 0.0
-    rest: float = 0.0
-    preload: float = 0.0
-
-    def bind(self, model: Model) -> Self:
-        """Return the element checked."""
-        place = self.coordinate(model)
-        return replace(
-            self,
-            stiffness=stiffness_of(self, self.stiffness),
-            damping=damping_of(self, self.damping),
-            rest=self.number("rest", self.rest, place.unit),
-            preload=self.number("preload", self.preload, place.force_unit),
-        )
+    rest: Annotated[float, number("{s}")] = 0.0
+    preload: Annotated[float, number("{f}")] = 0.0
 
     def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate, and the deflection."""

@@ -7,14 +7,13 @@ with the law of `contact` for F_u and F_l.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.base import Units, number
 from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
-from mbd_bridge.forces.law import Stiffness, one_sided, progressive
-from mbd_bridge.functions import maximum
+from mbd_bridge.forces.law import Progressive, stops
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 
@@ -36,52 +35,32 @@ class JointStop(JointElement):
     depth : d, rad or m, over which the damping fades in
     """
 
-    lower: float | None = None
-    upper: float | None = None
-    stiffness: Stiffness = 0.0
-    damping: float = 0.0
-    depth: float = DEPTH
+    lower: Annotated[float | None, number("{s}")] = None
+    upper: Annotated[float | None, number("{s}")] = None
+    stiffness: Progressive = 0.0
+    damping: Annotated[float, number("{f} s/{s}", 0.0)] = 0.0
+    depth: Annotated[float, number("{s}", positive=True)] = DEPTH
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
-        place = self.coordinate(model)
-        unit, force = place.unit, place.force_unit
-        lower, upper = (
-            x if x is None else self.number(name, x, unit)
-            for name, x in (("lower", self.lower), ("upper", self.upper))
-        )
+        unit = self.coordinate(model).unit
+        bound = self.checked(model)
+        lower, upper = bound.lower, bound.upper
         if lower is None and upper is None:
             raise StateError(f"{self.label}: expected lower, upper or both, {unit}, got none")
-        known = not is_traced(lower, upper)
-        if known and lower is not None and upper is not None and lower >= upper:
+        if lower is None or upper is None or is_traced(lower, upper):
+            return bound
+        if lower >= upper:
             raise StateError(
                 f"{self.label}: expected lower below upper, got {lower:g} and {upper:g} {unit}"
             )
-        return replace(
-            self,
-            lower=lower,
-            upper=upper,
-            stiffness=progressive(self, self.stiffness),
-            damping=self.number("damping", self.damping, f"{force} s/{unit}", 0.0),
-            depth=self.number("depth", self.depth, unit, positive=True),
-        )
+        return bound
 
     def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
         """Return the force on the coordinate, and the penetration: negative at the lower end."""
-        force: Any = 0.0
-        energy: Any = 0.0
-        dissipation: Any = 0.0
-        penetration: Any = 0.0
-        for limit, out in ((self.lower, -1.0), (self.upper, 1.0)):
-            if limit is None:
-                continue
-            inside = out * (s - limit)
-            push = one_sided(self.stiffness, self.damping, self.depth, inside, out * rate)
-            force = force - out * push.force
-            energy = energy + push.energy
-            dissipation = dissipation + push.dissipation
-            penetration = penetration + out * maximum(inside, 0.0)
-        return CoordinateEffect(force, energy, dissipation, {"penetration": penetration})
+        found = stops(self, (self.lower, self.upper), s, rate)
+        force, energy, dissipation, penetration = found
+        return CoordinateEffect(-force, energy, dissipation, {"penetration": penetration})
 
     def more_units(self, place: JointCoordinate) -> Units:
         """Return the unit of the penetration."""

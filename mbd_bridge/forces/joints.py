@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -226,6 +226,16 @@ class JointElement(ForceElement):
     def more_units(self, place: JointCoordinate) -> Units:
         """Return names and units of what it reports beside force and rate."""
         return {}
+
+    def bind(self, model: Model) -> Self:
+        """Return the element with its coordinate and its numbers checked."""
+        self.coordinate(model)
+        return self.checked(model)
+
+    def place_units(self, model: Model) -> Units:
+        """Return the units of its coordinate."""
+        place = self.coordinate(model)
+        return {"s": place.unit, "f": place.force_unit}
 
     def coordinate(self, model: Model) -> JointCoordinate:
         """Return its coordinate."""

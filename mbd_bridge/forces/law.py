@@ -11,42 +11,43 @@ same laws over the rate, and dissipates D = F ė.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.forces.base import Checked, ForceElement
 from mbd_bridge.functions import Table, absolute, maximum, minimum
 from mbd_bridge.kernels import is_traced
+from mbd_bridge.model import Model
 
-Stiffness: TypeAlias = float | Sequence[float] | Table
-"""N/m or N m/rad: a number, coefficients of an odd polynomial, or a table of force over e."""
-
-
-Damping: TypeAlias = float | Sequence[float] | Table
-"""N s/m or N m s/rad: a number, coefficients of a polynomial, or a table of force over rate."""
+Law: TypeAlias = float | Sequence[float] | Table
+"""A number, coefficients of a polynomial, or a table."""
 
 
-def stiffness_of(element: ForceElement, value: Stiffness) -> tuple[float, ...] | Table:
+def _restores(
+    element: ForceElement, name: str, value: Law, model: Model
+) -> tuple[float, ...] | Table:
     """Return a checked law: the coefficients, or the table."""
     if isinstance(value, Table):
         return value
-    return _coefficients(element, "stiffness", value, RESTORES)
+    return _coefficients(element, name, value, "a spring that pushes away from its rest is a Table")
 
 
-def damping_of(element: ForceElement, value: Damping) -> tuple[float, ...] | Table:
+def _dissipates(
+    element: ForceElement, name: str, value: Law, model: Model
+) -> tuple[float, ...] | Table:
     """Return a checked law that dissipates: the coefficients, or the table."""
     if not isinstance(value, Table):
-        return _coefficients(element, "damping", value, "such a damper would drive the machine")
+        return _coefficients(element, name, value, "such a damper would drive the machine")
     rates, forces = value.points
     wrong = np.flatnonzero(rates * forces < 0.0)
     at_zero = float(value(0.0))
     if len(wrong) or abs(at_zero) > ZERO * np.abs(forces).max():
         rate, force = (rates[wrong[0]], forces[wrong[0]]) if len(wrong) else (0.0, at_zero)
         raise StateError(
-            f"{element.label}: damping: expected a table whose force has the sign of the rate and "
+            f"{element.label}: {name}: expected a table whose force has the sign of the rate and "
             f"is 0 at rate 0, got {force:g} at {rate:g}"
         )
     return value
@@ -69,8 +70,6 @@ def _coefficients(element: ForceElement, name: str, value: Any, reason: str) -> 
         )
     return coefficients
 
-
-RESTORES = "a spring that pushes away from its rest is a Table"
 
 ZERO = 1e-12
 """Part of its largest force that a damper's table may have at rate 0: rounding of a spline."""
@@ -124,21 +123,35 @@ class Push(NamedTuple):
     dissipation: Any
 
 
-def progressive(element: ForceElement, value: Stiffness) -> tuple[float, ...] | Table:
+def _progressive(
+    element: ForceElement, name: str, value: Law, model: Model
+) -> tuple[float, ...] | Table:
     """Return a checked law over the depth; it must not pull."""
-    law = stiffness_of(element, value)
+    law = _restores(element, name, value, model)
     if isinstance(law, Table) and law(0.0) != 0.0:
         raise StateError(
-            f"{element.label}: stiffness: expected a table that is 0 at depth 0, got {law(0.0):g}"
+            f"{element.label}: {name}: expected a table that is 0 at depth 0, got {law(0.0):g}"
         )
     known = law.points[1] if isinstance(law, Table) else [x for x in law if not is_traced(x)]
     lowest = min(known, default=0.0)
     if lowest < 0.0:
         raise StateError(
-            f"{element.label}: stiffness: expected numbers at least 0, since it only pushes, got "
+            f"{element.label}: {name}: expected numbers at least 0, since it only pushes, got "
             f"{lowest:g}"
         )
     return law
+
+
+Stiffness: TypeAlias = Annotated[Law, Checked(_restores)]
+"""N/m or N m/rad: a number, coefficients of an odd polynomial, or a table of force over e."""
+
+
+Damping: TypeAlias = Annotated[Law, Checked(_dissipates)]
+"""N s/m or N m s/rad: a number, coefficients of a polynomial, or a table of force over rate."""
+
+
+Progressive: TypeAlias = Annotated[Law, Checked(_progressive)]
+"""Such a stiffness over the depth of what pushes only."""
 
 
 def one_sided(law: Any, damping: float, fade: float, inside: Any, speed: Any) -> Push:
@@ -156,3 +169,33 @@ def one_sided(law: Any, damping: float, fade: float, inside: Any, speed: Any) ->
     spring = restoring(law, depth)
     force = maximum(spring + damping * (part * part * (3.0 - 2.0 * part)) * speed, 0.0)
     return Push(force, stored(law, depth), (force - spring) * speed)
+
+
+class Stops(NamedTuple):
+    """Force against the coordinate, energy J, dissipated power W, and the penetration: negative at
+    the lower end.
+    """
+
+    force: Any
+    energy: Any
+    dissipation: Any
+    penetration: Any
+
+
+def stops(element: Any, ends: tuple[Any, Any], s: Any, rate: Any) -> Stops:
+    """Return what two such ends of a range do at s.
+
+    Parameters
+    ----------
+    element : with stiffness, damping and depth, bound
+    ends : lower and upper, None for no stop on that side
+    """
+    total = Stops(0.0, 0.0, 0.0, 0.0)
+    for limit, out in zip(ends, (-1.0, 1.0), strict=True):
+        if limit is not None:
+            inside = out * (s - limit)
+            law = element.stiffness, element.damping, element.depth
+            push = one_sided(*law, inside, out * rate)
+            here = out * push.force, push.energy, push.dissipation, out * maximum(inside, 0.0)
+            total = Stops(*(a + b for a, b in zip(total, here, strict=True)))
+    return total

@@ -9,14 +9,14 @@ and force elements add to the load is left out, since friction would then depend
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, final
 
 import numpy as np
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.newton_euler import recursive_loads
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, number
 from mbd_bridge.forces.joint_friction import SMOOTHING
 from mbd_bridge.forces.joints import TreeCoordinate, joint_coordinate
 from mbd_bridge.forces.points import SMALLEST
@@ -40,28 +40,25 @@ class LoadFriction(ForceElement):
     """
 
     joint: str
-    coefficient: float = 0.0
-    radius: float = 0.0
-    coulomb: float = 0.0
-    smoothing_velocity: float = SMOOTHING
+    coefficient: Annotated[float, number("", 0.0)] = 0.0
+    radius: Annotated[float, number("m", 0.0)] = 0.0
+    coulomb: Annotated[float, number("{f}", 0.0)] = 0.0
+    smoothing_velocity: Annotated[float, number("{s}/s", positive=True)] = SMOOTHING
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
-        place = self._place(model)
+        self._place(model)
         if model.has_loops:
             raise ModelError(
                 f"{self.label}: the load of a joint depends on the accelerations where a machine "
                 f"has loops; use a JointFriction"
             )
-        rate = f"{place.unit}/s"
-        speed = self.smoothing_velocity
-        return replace(
-            self,
-            coefficient=self.number("coefficient", self.coefficient, "", 0.0),
-            radius=self.number("radius", self.radius, "m", 0.0),
-            coulomb=self.number("coulomb", self.coulomb, place.force_unit, 0.0),
-            smoothing_velocity=self.number("smoothing_velocity", speed, rate, positive=True),
-        )
+        return self.checked(model)
+
+    def place_units(self, model: Model) -> Units:
+        """Return the units of its coordinate."""
+        place = self._place(model)
+        return {"s": place.unit, "f": place.force_unit}
 
     def _place(self, model: Model) -> TreeCoordinate:
         place = joint_coordinate(self, model, self.joint)

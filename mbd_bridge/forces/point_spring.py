@@ -10,22 +10,14 @@ direction where its ends meet, and its force jumps there.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Annotated, Any, Self, final
 
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import Units, model_in
+from mbd_bridge.forces.base import Units, model_in, number
 from mbd_bridge.forces.joints import CoordinateEffect
-from mbd_bridge.forces.law import (
-    Damping,
-    Stiffness,
-    damping_of,
-    dissipated,
-    restoring,
-    stiffness_of,
-    stored,
-)
+from mbd_bridge.forces.law import Damping, Stiffness, dissipated, restoring, stored
 from mbd_bridge.forces.points import PointElement
 from mbd_bridge.model import Model
 
@@ -52,24 +44,14 @@ class PointSpring(PointElement):
 
     stiffness: Stiffness = 0.0
     damping: Damping = 0.0
-    preload: float = 0.0
-    free_length: float | None = None
+    preload: Annotated[float, number("N")] = 0.0
+    free_length: Annotated[float | None, number("m", 0.0)] = None
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its free length."""
-        links, points = self.ends(model)
-        checked = replace(
-            self,
-            links=links,
-            points=points,
-            stiffness=stiffness_of(self, self.stiffness),
-            damping=damping_of(self, self.damping),
-            preload=self.number("preload", self.preload, "N"),
-        )
+        checked = self.checked(model)
         if self.free_length is not None:
-            return replace(
-                checked, free_length=self.number("free_length", self.free_length, "m", 0.0)
-            )
+            return checked
         if model.has_loops:
             raise StateError(
                 f"{self.label}: free_length: expected a number, m, since with all coordinates at "

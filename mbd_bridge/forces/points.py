@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, model_in
+from mbd_bridge.forces.base import NO_STATES, Checked, Effect, ForceElement, Units, model_in
 from mbd_bridge.forces.joints import CoordinateEffect
 from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.model import Model
@@ -65,11 +65,11 @@ def link_or_ground(model: Model, name: Any) -> int | None:
         raise ModelError(f"{problem}; or {GROUND!r}") from None
 
 
-def two_links(element: ForceElement, model: Model, names: Any) -> tuple[str, str]:
+def _two_links(element: ForceElement, name: str, names: Any, model: Model) -> tuple[str, str]:
     """Return the names of the two links that an element connects, checked."""
     if isinstance(names, str) or not isinstance(names, tuple | list) or len(names) != 2:
         raise StateError(
-            f"{element.label}: links: expected two names, such as ('{GROUND}', 'arm'), got "
+            f"{element.label}: {name}: expected two names, such as ('{GROUND}', 'arm'), got "
             f"{names!r:.60}"
         )
     first, second = names
@@ -79,9 +79,24 @@ def two_links(element: ForceElement, model: Model, names: Any) -> tuple[str, str
         raise ModelError(f"{element.label}: {problem}") from None
     if same:
         raise StateError(
-            f"{element.label}: links: expected two different links, got {first!r} twice"
+            f"{element.label}: {name}: expected two different links, got {first!r} twice"
         )
     return str(first), str(second)
+
+
+def _two_vectors(
+    element: ForceElement, name: str, value: Any, model: Model
+) -> tuple[tuple[float, ...], ...]:
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
+        raise StateError(f"{element.label}: {name}: expected two {name} (3,), one on each link")
+    return tuple(element.vector(name, one) for one in value)
+
+
+TwoLinks: TypeAlias = Annotated[tuple[str, str], Checked(_two_links)]
+"""Names of two links; "ground" is the world."""
+
+TwoVectors: TypeAlias = Annotated[Sequence[ArrayLike], Checked(_two_vectors)]
+"""Three numbers in the frame of each of these."""
 
 
 def placed(model: Model, state: MechanismState, name: str, inside: Array) -> Placed:
@@ -161,8 +176,8 @@ class PointElement(ForceElement):
     points : two points (3,) m, in the frames of these links
     """
 
-    links: tuple[str, str]
-    points: Sequence[ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    links: TwoLinks
+    points: TwoVectors = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
     @abstractmethod
     def tension(self, t: Any, length: Any, rate: Any) -> CoordinateEffect:
@@ -172,19 +187,12 @@ class PointElement(ForceElement):
         """Return names and units of what it reports beside force, length and rate."""
         return {}
 
-    def ends(self, model: Model) -> tuple[tuple[str, str], tuple[tuple[float, ...], ...]]:
-        """Return its links and points, checked."""
-        links = two_links(self, model, self.links)
-        if not isinstance(self.points, tuple | list | np.ndarray) or len(self.points) != 2:
-            raise StateError(f"{self.label}: points: expected two points (3,), one on each link")
-        return links, tuple(self.vector("points", point) for point in self.points)
-
     def length_at(self, machine: Any, q: ArrayLike) -> float:
         """Return its length at coordinates q, m."""
         model = model_in(machine, "length_at")
-        links, points = self.ends(model)
+        own = self.checked(model)
         state = finite_numbers("q", q, (model.nq,))
-        first, second = both(model, state, np.zeros(model.nv), links, points)
+        first, second = both(model, state, np.zeros(model.nv), own.links, own.points)
         return float(np.linalg.norm(np.asarray(second.position - first.position, dtype=float)))
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import pi
-from typing import Any, Self, final
+from typing import Annotated, Any, Self, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import Units
+from mbd_bridge.forces.base import Units, number
 from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
 from mbd_bridge.model import Model
 
@@ -32,13 +32,13 @@ class TorsionBar(JointElement):
     rest : s0, rad: where the bar is not twisted
     """
 
-    shear_modulus: float
-    length: float
-    diameter: float | None = None
-    inner_diameter: float = 0.0
-    polar_moment: float | None = None
-    damping: float = 0.0
-    rest: float = 0.0
+    shear_modulus: Annotated[float, number("Pa", positive=True)]
+    length: Annotated[float, number("m", positive=True)]
+    diameter: Annotated[float | None, number("m", positive=True)] = None
+    inner_diameter: Annotated[float, number("m", 0.0)] = 0.0
+    polar_moment: Annotated[float | None, number("m⁴", positive=True)] = None
+    damping: Annotated[float, number("N m s/rad", 0.0)] = 0.0
+    rest: Annotated[float, number("rad")] = 0.0
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its polar moment."""
@@ -46,26 +46,17 @@ class TorsionBar(JointElement):
             raise StateError(f"{self.label}: joint: expected an angle, got {self.joint!r}, m")
         if (self.diameter is None) == (self.polar_moment is None):
             raise StateError(f"{self.label}: expected a diameter, or a polar_moment")
-        moment = self.polar_moment
-        if self.diameter is not None:
-            inner = self.number("inner_diameter", self.inner_diameter, "m", 0.0)
-            outer = self.number("diameter", self.diameter, "m", positive=True)
+        bound = self.checked(model)
+        if bound.diameter is not None:
+            inner, outer = bound.inner_diameter, bound.diameter
             if inner >= outer:
                 raise StateError(
                     f"{self.label}: inner_diameter: expected less than the diameter, {outer:g} m, "
                     f"got {inner:g}"
                 )
             moment = pi * (outer**4 - inner**4) / 32.0
-        return replace(
-            self,
-            shear_modulus=self.number("shear_modulus", self.shear_modulus, "Pa", positive=True),
-            length=self.number("length", self.length, "m", positive=True),
-            diameter=None,
-            inner_diameter=0.0,
-            polar_moment=self.number("polar_moment", moment, "m⁴", positive=True),
-            damping=self.number("damping", self.damping, "N m s/rad", 0.0),
-            rest=self.number("rest", self.rest, "rad"),
-        )
+            bound = replace(bound, diameter=None, inner_diameter=0.0, polar_moment=moment)
+        return bound
 
     @property
     def stiffness(self) -> float:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Self, final
+from typing import Annotated, Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,11 +26,26 @@ from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.equations.external import add
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, ForceElement, Units, model_in
+from mbd_bridge.forces.base import (
+    NO_STATES,
+    Bodies,
+    Effect,
+    ForceElement,
+    Units,
+    model_in,
+    number,
+)
 from mbd_bridge.forces.points import SMALLEST, Placed, on_links, placed
-from mbd_bridge.forces.roads import Flat, Road
+from mbd_bridge.forces.roads import Flat
 from mbd_bridge.forces.tyres.contact import Wheel, contact
-from mbd_bridge.forces.tyres.tyre import FADE, SlipForce, spring_damper, tyre_effect
+from mbd_bridge.forces.tyres.tyre import (
+    FADE,
+    Direction,
+    RoadUnder,
+    SlipForce,
+    spring_damper,
+    tyre_effect,
+)
 from mbd_bridge.functions import maximum, minimum, sqrt
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, cross
@@ -60,17 +75,17 @@ class Track(ForceElement):
     """
 
     wheels: Sequence[Point]
-    radius: float
-    pad_stiffness: float
-    pad_damping: float = 0.0
+    radius: Annotated[float, number("m", positive=True)]
+    pad_stiffness: Annotated[float, number("N/m", 0.0)]
+    pad_damping: Annotated[float, number("N s/m", 0.0)] = 0.0
     front: Point | None = None
     rear: Point | None = None
-    tension: float = 0.0
-    stiffness: float = 0.0
-    damping: float = 0.0
-    length: float | None = None
-    road: Road = field(default=Flat(), kw_only=True)
-    axis: ArrayLike = field(default=(0.0, 1.0, 0.0), kw_only=True)
+    tension: Annotated[float, number("N", 0.0)] = 0.0
+    stiffness: Annotated[float, number("N/m", 0.0)] = 0.0
+    damping: Annotated[float, number("N s/m", 0.0)] = 0.0
+    length: Annotated[float | None, number("m", 0.0)] = None
+    road: RoadUnder = field(default=Flat(), kw_only=True)
+    axis: Direction = field(default=(0.0, 1.0, 0.0), kw_only=True)
 
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its length."""
@@ -86,35 +101,13 @@ class Track(ForceElement):
             raise StateError(
                 f"{self.label}: wheels: expected two places of the band at least, one a road wheel"
             )
-        if not isinstance(self.road, Road):
-            raise StateError(
-                f"{self.label}: road: expected a road of mbd_bridge.forces.roads, got "
-                f"{self.road!r:.60}"
-            )
-        tension = self.number("tension", self.tension, "N", 0.0)
-        stiffness = self.number("stiffness", self.stiffness, "N/m", 0.0)
-        if tension > 0.0 and stiffness == 0.0:
+        checked = replace(self.checked(model), wheels=wheels, front=front, rear=rear)
+        if checked.tension > 0.0 and checked.stiffness == 0.0:
             raise StateError(
                 f"{self.label}: stiffness: expected a number above 0, N/m, for a band under tension"
             )
-        axis = np.array(self.vector("axis", self.axis))
-        if not axis.any():
-            raise StateError(f"{self.label}: axis: expected a direction (3,), got {axis.tolist()}")
-        checked = replace(
-            self,
-            wheels=wheels,
-            front=front,
-            rear=rear,
-            radius=self.number("radius", self.radius, "m", positive=True),
-            pad_stiffness=self.number("pad_stiffness", self.pad_stiffness, "N/m", 0.0),
-            pad_damping=self.number("pad_damping", self.pad_damping, "N s/m", 0.0),
-            tension=tension,
-            stiffness=stiffness,
-            damping=self.number("damping", self.damping, "N s/m", 0.0),
-            axis=tuple((axis / np.linalg.norm(axis)).tolist()),
-        )
         if self.length is not None:
-            return replace(checked, length=self.number("length", self.length, "m", 0.0))
+            return checked
         if model.has_loops:
             raise StateError(
                 f"{self.label}: length: expected a number, m, since with all coordinates at zero "
@@ -156,7 +149,7 @@ class Track(ForceElement):
         lost: Any = 0.0
         report: dict[str, Any] = {}
         bodies = Bodies(model, q, v)
-        for number, (link, point) in enumerate(self.wheels, start=1):
+        for place, (link, point) in enumerate(self.wheels, start=1):
             wheel = Wheel(link, point, self.axis, self.radius, self.road)
             touch = contact(model, t, bodies, wheel)
             pressed = maximum(touch.deflection, 0.0)
@@ -165,7 +158,7 @@ class Track(ForceElement):
             pad = tyre_effect(touch, spring, SlipForce(), (0.0, 0.0))
             add(wrenches, pad.wrenches)
             energy, lost = energy + pad.energy, lost + pad.dissipation
-            report[f"normal_force_{number}"] = pad.report["normal_force"]
+            report[f"normal_force_{place}"] = pad.report["normal_force"]
         band = self._places(model, q, v)
         ways: list[Array] = []
         length: Any = 0.0

@@ -349,7 +349,8 @@ def varying(element: ForceElement) -> ForceElement:
 
 
 def _numeric(kind: str) -> bool:
-    return kind.removesuffix(" | None") in ("float", "Stiffness", "Damping", "Given")
+    kind = kind.removeprefix("Annotated[").partition(",")[0].removesuffix(" | None")
+    return kind in ("float", "Stiffness", "Damping", "Progressive", "Given")
 
 
 def _is_how(value: Any, kind: str) -> bool:

@@ -15,12 +15,12 @@ direction's slip act only through U.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units
-from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units, number
+from mbd_bridge.forces.law import Stiffness, restoring, stored
 from mbd_bridge.forces.tyres.contact import STATES, slip_speed, slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import absolute, less, maximum, minimum, sqrt, where
@@ -55,48 +55,32 @@ class FialaTyre(Tyre):
     low_speed : v0, m/s; below it slips are taken over a lower bound of the speed
     """
 
-    radius: float
+    radius: Annotated[float, number("m", positive=True)]
     stiffness: Stiffness
-    damping: float
-    width: float
-    slip_stiffness: tuple[float, float]
-    friction: tuple[float, float]
-    relaxation: tuple[float, float] | None = None
-    rolling_resistance: float = 0.0
-    low_speed: float = LOW_SPEED
+    damping: Annotated[float, number("N s/m", 0.0)]
+    width: Annotated[float, number("m", positive=True)]
+    slip_stiffness: Annotated[tuple[float, float], number("", size=2)]
+    friction: Annotated[tuple[float, float], number("", size=2)]
+    relaxation: Annotated[tuple[float, float] | None, number("", size=2)] = None
+    rolling_resistance: Annotated[float, number("", 0.0)] = 0.0
+    low_speed: Annotated[float, number("m/s", positive=True)] = LOW_SPEED
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
-        stiff = self.vector("slip_stiffness", self.slip_stiffness, 2)
-        low, high = self.vector("friction", self.friction, 2)
+        bound = self.checked(model)
+        stiff, (low, high), lengths = bound.slip_stiffness, bound.friction, bound.relaxation
         if min(stiff) <= 0.0:
             raise StateError(f"{self.label}: slip_stiffness: expected two above 0, got {stiff}")
         if not 0.0 <= low <= high or high == 0.0:
             raise StateError(
                 f"{self.label}: friction: expected 0 <= u_min <= u_max above 0, got {low}, {high}"
             )
-        lengths = self.relaxation
-        if lengths is not None:
-            x, y = self.vector("relaxation", lengths, 2)
-            if min(x, y) <= 0.0:
-                raise StateError(
-                    f"{self.label}: relaxation: expected two lengths above 0, m, or None, got "
-                    f"{x:g}, {y:g}"
-                )
-            lengths = x, y
-        return replace(
-            self,
-            **self.checked_place(model),
-            radius=self.number("radius", self.radius, "m", positive=True),
-            stiffness=stiffness_of(self, self.stiffness),
-            damping=self.number("damping", self.damping, "N s/m", 0.0),
-            width=self.number("width", self.width, "m", positive=True),
-            slip_stiffness=(stiff[0], stiff[1]),
-            friction=(low, high),
-            relaxation=lengths,
-            rolling_resistance=self.number("rolling_resistance", self.rolling_resistance, "", 0.0),
-            low_speed=self.number("low_speed", self.low_speed, "m/s", positive=True),
-        )
+        if lengths is not None and min(lengths) <= 0.0:
+            raise StateError(
+                f"{self.label}: relaxation: expected two lengths above 0, m, or None, got "
+                f"{lengths[0]:g}, {lengths[1]:g}"
+            )
+        return bound
 
     def states(self, model: Model) -> Units:
         """Return the carcass's deflections, if there are relaxation lengths."""

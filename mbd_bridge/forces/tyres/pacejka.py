@@ -69,7 +69,7 @@ class PacejkaTyre(Tyre):
         changes = dict(self.coefficients or {})
         changes = {str(k): self.number(f"coefficients[{k!r}]", x, "") for k, x in changes.items()}
         file = self.file if isinstance(self.file, TirFile) else read_tir(self.file)
-        bound = replace(self, **self.checked_place(model), file=file, coefficients=changes or None)
+        bound = replace(self.checked(model), file=file, coefficients=changes or None)
         return bound if bound.tyre else self  # `tyre` says what is wrong with the file
 
     @property

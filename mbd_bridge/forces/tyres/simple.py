@@ -11,12 +11,12 @@ against the sliding. Power is only lost in it: F_x s_x <= 0, F_y s_y <= 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, final, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, final, get_args
 
 from mbd_bridge.base.errors import StateError, one_of
-from mbd_bridge.forces.base import NO_STATES, Bodies, Effect
-from mbd_bridge.forces.law import Stiffness, restoring, stiffness_of, stored
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, number
+from mbd_bridge.forces.law import Stiffness, restoring, stored
 from mbd_bridge.forces.tyres.contact import slips
 from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import maximum, sqrt
@@ -53,32 +53,24 @@ class SimpleTyre(Tyre):
     must be shorter than 2.78 over it, at rest with v0/2 for V.
     """
 
-    radius: float
+    radius: Annotated[float, number("m", positive=True)]
     stiffness: Stiffness
-    damping: float = 0.0
-    slip_stiffness: tuple[float, float] = (15.0, 12.0)
-    friction: float = 0.9
-    low_speed: float = LOW_SPEED
+    damping: Annotated[float, number("N s/m", 0.0)] = 0.0
+    slip_stiffness: Annotated[tuple[float, float], number("", size=2)] = (15.0, 12.0)
+    friction: Annotated[float, number("", 0.0)] = 0.9
+    low_speed: Annotated[float, number("m/s", positive=True)] = LOW_SPEED
     direction: Direction = "normal"
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""
         one_of(f"{self.label}: direction", self.direction, get_args(Direction), StateError)
-        stiff = self.vector("slip_stiffness", self.slip_stiffness, 2)
-        if min(stiff) < 0.0:
+        bound = self.checked(model)
+        if min(bound.slip_stiffness) < 0.0:
             raise StateError(
-                f"{self.label}: slip_stiffness: expected two numbers, at least 0, got {stiff}"
+                f"{self.label}: slip_stiffness: expected two numbers, at least 0, got "
+                f"{bound.slip_stiffness}"
             )
-        return replace(
-            self,
-            **self.checked_place(model),
-            radius=self.number("radius", self.radius, "m", positive=True),
-            stiffness=stiffness_of(self, self.stiffness),
-            damping=self.number("damping", self.damping, "N s/m", 0.0),
-            slip_stiffness=(stiff[0], stiff[1]),
-            friction=self.number("friction", self.friction, "", 0.0),
-            low_speed=self.number("low_speed", self.low_speed, "m/s", positive=True),
-        )
+        return bound
 
     @property
     def rolling_radius(self) -> float:

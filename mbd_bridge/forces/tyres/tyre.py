@@ -15,13 +15,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.forces.base import Bodies, Effect, ForceElement, Units
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.forces.base import (
+    Bodies,
+    Checked,
+    Effect,
+    ForceElement,
+    LinkName,
+    Units,
+    Vector,
+)
 from mbd_bridge.forces.points import on_links
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Contact, Wheel, contact, vector
@@ -45,6 +53,30 @@ FADE = 1e-3
 """m: deflection over which a tyre's damping sets in, so that its force does not jump."""
 
 
+def _road(element: ForceElement, name: str, value: Any, model: Model) -> Road:
+    if not isinstance(value, Road):
+        raise StateError(
+            f"{element.label}: {name}: expected a road of mbd_bridge.forces.roads, got "
+            f"{value!r:.60}"
+        )
+    return value
+
+
+def _direction(element: ForceElement, name: str, value: Any, model: Model) -> tuple[float, ...]:
+    axis = element.vector(name, value)
+    size = float(np.linalg.norm(axis))
+    if not 0.0 < size < np.inf:
+        raise StateError(f"{element.label}: {name}: expected a direction (3,), got {axis}")
+    return tuple(x / size for x in axis)
+
+
+RoadUnder: TypeAlias = Annotated[Road, Checked(_road)]
+"""A road under wheels."""
+
+Direction: TypeAlias = Annotated[ArrayLike, Checked(_direction)]
+"""(3,), of any length."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tyre(ForceElement):
     """A tyre on a wheel; concrete tyres are final.
@@ -57,10 +89,10 @@ class Tyre(ForceElement):
     axis : (3,), its axis in the link's frame, to the left when it rolls forward
     """
 
-    wheel: str
-    road: Road = field(default=Flat(), kw_only=True)
-    centre: ArrayLike = field(default=(0.0, 0.0, 0.0), kw_only=True)
-    axis: ArrayLike = field(default=(0.0, 1.0, 0.0), kw_only=True)
+    wheel: LinkName
+    road: RoadUnder = field(default=Flat(), kw_only=True)
+    centre: Vector = field(default=(0.0, 0.0, 0.0), kw_only=True)
+    axis: Direction = field(default=(0.0, 1.0, 0.0), kw_only=True)
 
     def units(self, model: Model) -> Units:
         """Return the units of the report."""
@@ -90,27 +122,6 @@ class Tyre(ForceElement):
     @abstractmethod
     def rolling_radius(self) -> float:
         """Radius of the unloaded tyre, m."""
-
-    def checked_place(self, model: Model) -> dict[str, Any]:
-        """Return wheel, road, centre and axis checked."""
-        try:
-            model.link_number(self.wheel)
-        except ModelError as problem:
-            raise ModelError(f"{self.label}: {problem}") from None
-        if not isinstance(self.road, Road):
-            raise StateError(
-                f"{self.label}: road: expected a road of mbd_bridge.forces.roads, got "
-                f"{self.road!r:.60}"
-            )
-        axis = self.vector("axis", self.axis)
-        size = float(np.linalg.norm(axis))
-        if not 0.0 < size < np.inf:
-            raise StateError(f"{self.label}: axis: expected a direction (3,), got {axis}")
-        return {
-            "wheel": str(self.wheel),
-            "centre": self.vector("centre", self.centre),
-            "axis": tuple(x / size for x in axis),
-        }
 
     def contact(
         self, model: Model, t: Any, bodies: Bodies, radius: float, steps_over: bool = False
