@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -341,7 +342,7 @@ class JointLoads(Tabular, Named[OneJoint], Extended, entries="joint in these loa
 
 
 def _largest(vectors: Array) -> float:
-    return float(np.linalg.norm(vectors, axis=-1).max(initial=0.0))
+    return math.sqrt(np.einsum("...i,...i", vectors, vectors).max(initial=0.0))
 
 
 def actuation_speeds(loads: JointLoads, v: Array) -> Array:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mbd_bridge.model import JointType, Model
 
 RATE = ("", "/s", "/s^2")
 """What follows the unit of a coordinate in those of its first and second derivative."""
+
+KEPT = 256
+"""Joints whose units are remembered: they are asked for column by column."""
 
 FORCE_UNIT = {"rad": "N m", "m": "N"}
 """Unit of the generalised force along a coordinate."""
@@ -20,6 +25,7 @@ def state_units(model: Model) -> dict[str, str]:
     return found
 
 
+@lru_cache(maxsize=KEPT)
 def velocity_units(kind: JointType) -> tuple[str, ...]:
     """Return "rad" or "m" for each velocity of a joint: what it is the rate of."""
     return tuple("m" if slides else "rad" for slides in kind.slides())

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import count
-from mbd_bridge.files.table import Block, Column, TableSource, check_finite
+from mbd_bridge.files.table import Block, Column, Lines, TableSource, check_finite
 from mbd_bridge.motion.table import EFFORT
 from mbd_bridge.motion.unwrap import Unwrapping
 
@@ -46,17 +46,18 @@ class NamedColumns(TableSource):
         columns = [self.columns[k] for k in places]
         last = np.empty((0, len(needed)))
         clock = [k for k, p in enumerate(needed) if self.columns[places[p]].name == "time"]
+        beside = len(needed) < len(places)
         for block in self._source.blocks(rows, [self._places[k] for k in places]):
-            keep = np.asarray(np.isfinite(block.values[:, needed]).all(axis=1) | (not self._drop))
-            self.dropped += int((~keep).sum())
-            if clock:
-                again = _again(last, block.values[keep][:, needed], clock[0], self._drop)
-                keep[keep] = ~again
-                self.repeated += int(again.sum())
-                last = block.values[keep][-1:, needed] if keep.any() else last
             lines, values = block.lines, block.values
-            if not keep.all():
-                lines, values = None if lines is None else lines[keep], values[keep]
+            if self._drop:
+                keep = np.asarray(np.isfinite(values[:, needed]).all(axis=1))
+                self.dropped += int((~keep).sum())
+                lines, values = _kept(keep, lines, values)
+            if clock and len(values):
+                again = _again(last, values[:, needed] if beside else values, clock[0], self._drop)
+                self.repeated += int(again.sum())
+                lines, values = _kept(~again, lines, values)
+                last = values[-1:, needed] if len(values) else last
             values = self.unwrapping.add(values, columns)
             self.notes = (*self._said, *self._left_out(), *self.unwrapping.notes)
             yield Block(values, lines, block.size)
@@ -87,11 +88,23 @@ def _again(
     Parameters
     ----------
     last : (1, n) the row before them, or (0, n)
+    values : one row or more
     stamps : whether the time stamp is enough
     """
-    joined = np.concatenate([last, values])
-    same = joined[1:, clock : clock + 1] == joined[:-1, clock : clock + 1]
-    if not stamps:
-        same = same & (joined[1:] == joined[:-1])
-    again = same.all(axis=1)
-    return again if len(last) else np.append(np.zeros(min(len(values), 1), dtype=bool), again)
+    again = np.zeros(len(values), dtype=bool)
+    again[1:] = values[1:, clock] == values[:-1, clock]
+    if len(last):
+        again[0] = values[0, clock] == last[0, clock]
+    if not stamps and again.any():
+        again[1:] &= (values[1:] == values[:-1]).all(axis=1)
+        again[0] &= bool((values[0] == last).all())
+    return again
+
+
+def _kept(
+    keep: NDArray[np.bool_], lines: Lines | None, values: NDArray[np.float64]
+) -> tuple[Lines | None, NDArray[np.float64]]:
+    """Return some rows with their lines in the text."""
+    if keep.all():
+        return lines, values
+    return None if lines is None else lines[keep], values[keep]

@@ -229,13 +229,20 @@ class MotionPieces:
     def _tables(self) -> Iterator[tuple[ColumnTable, int, int]]:
         """Yield tables with the overlap at both ends, and where the rows between begin and end."""
         held, start, begin = self._empty(), 0, 0
+        parts, rows = list[ColumnTable](), 0
         for block in self._blocks():
-            held = _joined(held, block)
+            parts.append(block)
+            rows += len(block.values)
+            if rows < begin + self._rows + self.overlap:
+                continue
+            held, parts = _joined(held, *parts), []
             while len(held.values) >= begin + self._rows + self.overlap:
                 end = begin + self._rows
                 yield replace(_rows(held, 0, end + self.overlap), start=start), begin, end
                 cut = end - self.overlap
                 held, start, begin = _rows(held, cut, None), start + cut, self.overlap
+            rows = len(held.values)
+        held = _joined(held, *parts)
         if len(held.values) > begin:
             yield replace(held, start=start), begin, len(held.values)
 
@@ -265,13 +272,14 @@ class MotionPieces:
         )
 
 
-def _joined(first: ColumnTable, second: ColumnTable) -> ColumnTable:
-    if not len(first.values):
-        return second
-    lines = None
-    if first.lines is not None and second.lines is not None:
-        lines = np.concatenate([first.lines, second.lines])
-    return replace(first, values=np.concatenate([first.values, second.values]), lines=lines)
+def _joined(*tables: ColumnTable) -> ColumnTable:
+    """Return the rows of tables with the same columns, one behind another."""
+    filled = [table for table in tables if len(table.values)]
+    if len(filled) < 2:
+        return (filled or tables)[0]
+    known = [table.lines for table in filled if table.lines is not None]
+    lines = np.concatenate(known) if len(known) == len(filled) else None
+    return replace(filled[0], values=np.concatenate([x.values for x in filled]), lines=lines)
 
 
 def _rows(table: ColumnTable, begin: int, end: int | None) -> ColumnTable:

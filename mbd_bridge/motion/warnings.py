@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import count, some, warn
 from mbd_bridge.files.bags import CLOCK
-from mbd_bridge.files.table import ColumnTable
+from mbd_bridge.files.table import ColumnTable, column_range
 from mbd_bridge.model import Model, ModelJoint
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.smoothing.guard import Kind, Stretch
@@ -215,9 +215,13 @@ class MotionWarnings:
         v : (N, nv) velocities
         """
         if v is not None:
-            self._fastest = np.maximum(self._fastest, np.abs(v).max(axis=0, initial=0.0))
-        self._lowest = np.minimum(self._lowest, q.min(axis=0))
-        self._highest = np.maximum(self._highest, q.max(axis=0))
+            low, high = column_range(v)
+            self._fastest = np.maximum(self._fastest, np.maximum(high, -low))
+        low, high = column_range(q)
+        self._lowest, self._highest = (
+            np.minimum(self._lowest, low),
+            np.maximum(self._highest, high),
+        )
         if not derived:
             return
         for joint in derived:

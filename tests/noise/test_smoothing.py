@@ -7,10 +7,11 @@ import pytest
 
 from mbd_bridge.motion.smoothing import spline as spline_module
 from mbd_bridge.motion.smoothing.likelihood import Blocks, knot_spacing
-from mbd_bridge.motion.smoothing.noise import rounding_step, white_noise
+from mbd_bridge.motion.smoothing.noise import Differences, rounding_step
 from mbd_bridge.motion.smoothing.spline import (
     Data,
     NormalEquations,
+    Samples,
     at_times,
     inverse_band,
     penalty_weight,
@@ -39,7 +40,7 @@ def test_it_is_the_spline_of_scipy_where_the_second_derivative_is_penalised():
     time = np.arange(200) * 0.01
     values = np.sin(5 * time) + 0.01 * rng.normal(size=200)
     weights = rng.uniform(0.5, 2.0, 200)
-    ours = NormalEquations(Data(time, values, weights), 2, 0.01).solve(1e-5)
+    ours = NormalEquations(Data(Samples(time), values, weights), 2, 0.01).solve(1e-5)
     theirs = make_smoothing_spline(time, values, weights, lam=1e-5)
     for order, found in enumerate(ours(time)):
         wanted = theirs.derivative(order)(time)
@@ -51,7 +52,9 @@ def test_errors_are_those_of_the_whole_inverse(order):
     """Value, velocity and acceleration of the Gaussian process, from a dense inverse matrix."""
     rng = np.random.default_rng(1)
     time = np.sort(rng.uniform(0.0, 1.0, 60))
-    data = Data(time, np.cos(3 * time), rng.uniform(0.5, 2.0, 60), -np.sin(time), np.ones(60))
+    data = Data(
+        Samples(time), np.cos(3 * time), rng.uniform(0.5, 2.0, 60), -np.sin(time), np.ones(60)
+    )
     equations = NormalEquations(data, order, 0.04)
     spline = equations.solve(penalty_weight(3.0, order, 60.0))
     factor = np.tril(dense(spline.factor))
@@ -72,7 +75,7 @@ def test_accelerations_of_a_spline_that_follows_its_samples_are_open_between_the
     """As much as the Gaussian process leaves open, which knots of a quarter of a step show."""
     rng, step = np.random.default_rng(4), 0.02
     time = np.arange(200) * step
-    data = Data(time, np.sin(3 * time) + 1e-6 * rng.normal(size=200), np.ones(200))
+    data = Data(Samples(time), np.sin(3 * time) + 1e-6 * rng.normal(size=200), np.ones(200))
     for cutoff in (20.0, 40.0):
         weight = penalty_weight(cutoff, order, 1.0 / step)
         found = []
@@ -89,7 +92,7 @@ def test_positions_beside_much_better_velocities_are_as_exact_as_the_mean_of_the
     values = 1.0 + step_motion(time)
     rates = np.gradient(values, time)
     data = Data(
-        time,
+        Samples(time),
         values + sigma * rng.normal(size=3000),
         np.full(3000, sigma**-2.0),
         rates + rate_sigma * rng.normal(size=3000),
@@ -109,7 +112,7 @@ def test_positions_beside_much_better_velocities_are_as_exact_as_the_mean_of_the
 def test_lanes_of_the_inverse_do_not_show(monkeypatch):
     time = np.arange(5000) * 0.01
     for order in (3, 5):
-        spline = NormalEquations(Data(time, time, np.ones(5000)), order, 0.01).solve(
+        spline = NormalEquations(Data(Samples(time), time, np.ones(5000)), order, 0.01).solve(
             penalty_weight(12.0, order, 100.0)
         )
         lanes = inverse_band(spline.factor, spline.overlap)
@@ -132,10 +135,12 @@ def test_smooth_motions_ask_for_a_higher_order_than_jerky_ones(sigma):
     time = np.arange(1500) / 250
     for values, orders in ((np.sin(4 * time), (5,)), (step_motion(time), (3,))):
         noisy = values + sigma * rng.normal(size=len(time))
-        choice = Blocks([Data(time, noisy, np.ones(len(time)))]).choose()
+        choice = Blocks([Data(Samples(time), noisy, np.ones(len(time)))]).choose()
         assert choice.order in orders
         assert abs(choice.scale / sigma - 1.0) < 0.08
-        halves = [Data(time[k], noisy[k], np.ones(750)) for k in (slice(750), slice(750, None))]
+        halves = [
+            Data(Samples(time[k]), noisy[k], np.ones(750)) for k in (slice(750), slice(750, None))
+        ]
         shared = Blocks(halves).choose()
         assert abs(shared.scale / choice.scale - 1.0) < 0.01
 
@@ -145,7 +150,7 @@ def test_a_small_quick_motion_on_a_large_slow_one_is_no_noise():
     time = np.arange(8000) / 100
     motion = 3.0 * time + 0.2 * np.sin(4.0 * time)
     values = motion + 1e-3 * np.random.default_rng(5).normal(size=8000)
-    choice = Blocks([Data(time, values, np.full(8000, 1e6))]).choose()
+    choice = Blocks([Data(Samples(time), values, np.full(8000, 1e6))]).choose()
     assert choice.cutoff > 0.6
     assert abs(choice.scale - 1.0) < 0.1
 
@@ -159,8 +164,8 @@ def test_noise_is_told_from_motion(uneven):
     for motion in [*motions, *([] if uneven else [step_motion(time)])]:
         for sigma in (1e-6, 1e-3):
             noisy = motion + sigma * rng.normal(size=2000)
-            assert abs(white_noise(time, noisy[:, None])[0] / sigma - 1.0) < 0.1
-        assert white_noise(time, motion[:, None])[0] < 1e-12 * np.abs(motion).max()
+            assert abs(Differences(time).white_noise(noisy[:, None])[0] / sigma - 1.0) < 0.1
+        assert Differences(time).white_noise(motion[:, None])[0] < 1e-12 * np.abs(motion).max()
 
 
 @pytest.mark.parametrize(
@@ -176,11 +181,13 @@ def test_noise_is_told_from_motion(uneven):
 def test_rounding_is_seen_and_exact_numbers_are_not_taken_for_rounded_ones(step, factor, motion):
     time = np.arange(1250) / 125
     written = np.round(motion(time) / factor / step) * step
-    assert np.isclose(rounding_step(time, written * factor, factor), step * factor, rtol=1e-3)
-    assert rounding_step(time, motion(time), factor) == 0.0
+    assert np.isclose(
+        rounding_step(Differences(time), written * factor, factor), step * factor, rtol=1e-3
+    )
+    assert rounding_step(Differences(time), motion(time), factor) == 0.0
 
 
 def test_numbers_that_stand_on_a_grid_by_themselves_are_exact():
     time = np.arange(500) * 0.01
     for motion in (np.arange(500) * 0.01, np.minimum(np.arange(500), 200) * 0.5, np.zeros(500)):
-        assert rounding_step(time, np.asarray(motion, dtype=float)) == 0.0
+        assert rounding_step(Differences(time), np.asarray(motion, dtype=float)) == 0.0

@@ -39,6 +39,7 @@ class Basis:
         self.begin, self.spacing, self.degree = begin, spacing, degree
         self.cells = max(1, math.ceil((end - begin) / spacing - WHOLE))
         self.size = self.cells + degree
+        self._grams = dict[int, Floats]()
 
     def cells_of(self, time: Floats) -> Places:
         """Return the cell (N,) in which each time is."""
@@ -102,11 +103,14 @@ class Basis:
         From the p-th derivative, whose coefficients are Δᵖc / hᵖ: the band of Ω would lose the
         digits of a spline that is much smoother than its knots are dense.
         """
-        gram = Basis(self.begin, self.begin, self.spacing, self.degree - order)
-        gram.cells, gram.size = self.cells, self.size - order
+        if order not in self._grams:
+            lower = Basis(self.begin, self.begin, self.spacing, self.degree - order)
+            lower.cells, lower.size = self.cells, self.size - order
+            self._grams[order] = lower.penalty(0)
         curved = np.diff(coefficients, order) / self.spacing**order
-        product = band_product(gram.penalty(0), curved)
-        padded = np.pad(product, order) * (-1.0 / self.spacing) ** order
+        product = band_product(self._grams[order], curved)
+        padded = np.zeros(self.size + order)
+        padded[order : self.size] = product * (-1.0 / self.spacing) ** order
         return float(curved @ product), np.diff(padded, order)
 
     def log_determinant(self, order: int) -> float:

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.motion.smoothing.noise import FEWEST, moving_noise
+from mbd_bridge.motion.smoothing.noise import FEWEST, Differences
 from mbd_bridge.motion.smoothing.spline import (
     Data,
     NormalEquations,
+    Samples,
     parts_of,
     penalty_weight,
     reach,
@@ -101,8 +102,10 @@ def rows_of_influence() -> int:
 
 def better(stamps: Sequence[Floats], even: Sequence[Floats], values: Sequence[Floats]) -> bool:
     """Return whether signals (N, n) in blocks are less noisy at even times than at stamps (N,)."""
-    first = np.stack([moving_noise(t, x) for t, x in zip(stamps, values, strict=True)])
-    second = np.stack([moving_noise(t, x) for t, x in zip(even, values, strict=True)])
+    first, second = (
+        np.stack([Differences(t).moving_noise(x) for t, x in zip(times, values, strict=True)])
+        for times in (stamps, even)
+    )
     moves = (first > 0.0) & (second > 0.0)
     if not moves.any():
         return False
@@ -112,7 +115,7 @@ def better(stamps: Sequence[Floats], even: Sequence[Floats], values: Sequence[Fl
 
 def _smooth(number: Floats, values: Floats) -> Floats:
     """Return values (N,) as a slowly bending line over the numbers of their ticks."""
-    data = Data(number, values, np.ones(len(values)))
+    data = Data(Samples(number), values, np.ones(len(values)))
     weight = penalty_weight(1.0 / DRIFT, BENDING, 1.0)
     spline = NormalEquations(data, BENDING, DRIFT / KNOTS).solve(weight)
-    return spline(number, (0,))[0]
+    return np.asarray(spline.at_data((0,))[0])

@@ -19,18 +19,18 @@ from mbd_bridge.motion.smoothing.noise import (
     LEVELS,
     ON_COUNTS,
     UNIFORM,
+    Differences,
     repeats,
     rounding_step,
-    white_noise,
 )
 from mbd_bridge.motion.smoothing.options import Smoothing
 from mbd_bridge.motion.smoothing.signals import Signal
 from mbd_bridge.motion.smoothing.spline import (
     Data,
     NormalEquations,
+    Samples,
     Spline,
     at_times,
-    parts_of,
     reach,
     usual_step,
 )
@@ -89,27 +89,27 @@ class SignalPlan:
         return reach(weight, order, self.sigma**-2.0 / step, self.rate_sigma**-2.0 / step)
 
 
-def data_of(plan: SignalPlan, time: Floats, signal: Signal) -> list[Data]:
+def data_of(plan: SignalPlan, samples: Samples, signal: Signal) -> list[Data]:
     """Return the data of each column of a signal, with weights."""
-    weights = np.full(len(time), plan.sigma**-2.0)
+    weights = np.full(len(samples.time), plan.sigma**-2.0)
     if plan.step > 0.0 and plan.lumped > 1.0:
         weights = weights / np.minimum(repeats(signal.values[:, 0]), plan.lumped)
-    signal = signal.measured(time)
+    signal = signal.measured(samples.time)
     fresh = ~(signal.copied | signal.glitch)
     weights = np.where(fresh, weights, 0.0)
     if plan.rate_sigma is None or signal.rates is None:
-        return [Data(time, column, weights) for column in signal.values.T]
+        return [Data(samples, column, weights) for column in signal.values.T]
     more = np.where(fresh, plan.rate_sigma**-2.0, 0.0)
     if plan.rate_step > 0.0 and plan.lumped > 1.0:
         more = more / np.minimum(repeats(signal.rates[:, 0]), plan.lumped)
     return [
-        Data(time, column, weights, rate, more)
+        Data(samples, column, weights, rate, more)
         for column, rate in zip(signal.values.T, signal.rates.T, strict=True)
     ]
 
 
 def estimate(
-    times: Sequence[Floats],
+    samples: Sequence[Samples],
     signals: Sequence[Signal],
     options: Smoothing,
     factor: float,
@@ -124,38 +124,42 @@ def estimate(
     exact_rates : the measured rates are without noise: nothing need be smoothed if they agree
     other_step : to which another joint was rounded, or 0
     """
-    pairs = [(t, s.measured(t)) for t, s in zip(times, signals, strict=True)]
-    held = any(bool(s.copied.any()) for _, s in pairs)
-    glitches = sum(int(np.count_nonzero(s.glitch)) for _, s in pairs)
-    every, left_out = pairs, held or glitches > 0
+    every = [(t, s.measured(t.time)) for t, s in zip(samples, signals, strict=True)]
+    held = any(bool(s.copied.any()) for _, s in every)
+    glitches = sum(int(np.count_nonzero(s.glitch)) for _, s in every)
+    pairs, left_out = [(t.differences, s) for t, s in every], held or glitches > 0
     if left_out:
-        pairs = [(t[~(s.copied | s.glitch)], s.rows(~(s.copied | s.glitch))) for t, s in pairs]
-    steps = {rounding_step(t, s.values[:, 0], factor, other_step) for t, s in pairs}
+        fresh = [~(s.copied | s.glitch) for _, s in every]
+        pairs = [
+            (Differences(t.time[rows]), s.rows(rows))
+            for (t, s), rows in zip(every, fresh, strict=True)
+        ]
+    steps = {rounding_step(d, s.values[:, 0], factor, other_step) for d, s in pairs}
     step = max(steps) if signals[0].kind != "turn" else 0.0
-    white = _noise([(t, s.values) for t, s in pairs], signals[0].freedom)
+    white = _noise([(d, s.values) for d, s in pairs], signals[0].freedom)
     size = max(1.0, *(float(np.abs(s.values).max()) for s in signals))
     sigma = max(white, UNIFORM * step)
     rates, rate_step, apart = None, 0.0, 0.0
     if signals[0].rates is not None:
-        measured = [(t, s.rates) for t, s in pairs if s.rates is not None]
-        rate_step = max(rounding_step(t, rate[:, 0]) for t, rate in measured)
+        measured = [(d, s.rates) for d, s in pairs if s.rates is not None]
+        rate_step = max(rounding_step(d, rate[:, 0]) for d, rate in measured)
         rates = max(_noise(measured, signals[0].freedom), UNIFORM * rate_step)
     quiet = sigma <= ROUNDING * size and (rates or 0.0) <= ROUNDING * size
     forced = options.method == "spline" or options.cutoff is not None
-    if len(pairs[0][0]) < FEWEST:
+    if len(pairs[0][0].time) < FEWEST:
         return SignalPlan(False, sigma, step)
     if rates is not None and quiet:
-        apart = max(exact_apart(t, s.values, s.rates) for t, s in pairs if s.rates is not None)
+        apart = max(exact_apart(d.time, s.values, s.rates) for d, s in pairs if s.rates is not None)
     if quiet and not (forced or left_out or apart):
         return SignalPlan(False, sigma, step)
-    pairs, forced = every, forced or left_out
+    forced = forced or left_out
     plan = SignalPlan(True, max(sigma, ROUNDING * size), step, held=held, glitches=glitches)
-    plan = _chosen(plan, pairs, options)
+    plan = _chosen(plan, every, options)
     if rates is not None and not apart:
-        rates, apart = _agreement(plan, pairs, rates)
+        rates, apart = _agreement(plan, every, rates)
     if apart:
         return replace(plan, apart=apart)
-    if not forced and (exact_rates or not _matters(plan, pairs, rates)):
+    if not forced and (exact_rates or not _matters(plan, every, rates)):
         # too small to matter in rates; where these are measured, positions may be noisy beside
         remaining = sigma if rates is not None and sigma > ROUNDING * size else 0.0
         return SignalPlan(False, plan.sigma, plan.step, remaining=remaining)
@@ -163,7 +167,7 @@ def estimate(
         return plan
     floor = ROUNDING * max(float(np.abs(s.rates).max()) for s in signals if s.rates is not None)
     plan = replace(plan, rate_sigma=max(rates, floor), rate_step=rate_step)
-    return _chosen(plan, pairs, options)
+    return _chosen(plan, every, options)
 
 
 def resting(plan: SignalPlan, signals: Sequence[Signal], other_step: float) -> SignalPlan:
@@ -188,17 +192,17 @@ def resting(plan: SignalPlan, signals: Sequence[Signal], other_step: float) -> S
     return replace(plan, sigma=max(plan.sigma, error), step=step, remaining=error)
 
 
-def _noise(pairs: Sequence[tuple[Floats, Floats]], freedom: int) -> float:
+def _noise(pairs: Sequence[tuple[Differences, Floats]], freedom: int) -> float:
     """Return the median over blocks of the white noise of a signal."""
-    found = [math.sqrt(float(np.sum(white_noise(t, x) ** 2)) / freedom) for t, x in pairs]
+    found = [math.sqrt(float(np.sum(d.white_noise(x) ** 2)) / freedom) for d, x in pairs]
     return float(np.median(found))
 
 
 def _chosen(
-    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], options: Smoothing
+    plan: SignalPlan, pairs: Sequence[tuple[Samples, Signal]], options: Smoothing
 ) -> SignalPlan:
     """Return the plan with the smoothing of largest likelihood, and the noise that it leaves."""
-    step = usual_step([t for t, _ in pairs])
+    step = usual_step([t.time for t, _ in pairs])
     lumped = [FIRST_REPEATS / step, None] if plan.step > 0.0 else [None]
     for rows in lumped:
         if plan.choice is not None:
@@ -216,90 +220,116 @@ def _chosen(
 
 
 def _fits(
-    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]]
-) -> Iterator[tuple[Floats, Signal, list[Spline]]]:
+    plan: SignalPlan, pairs: Sequence[tuple[Samples, Signal]]
+) -> Iterator[tuple[Samples, Signal, list[Spline]]]:
     """Yield blocks with the splines of their columns."""
     assert plan.choice is not None
-    step = usual_step([time for time, _ in pairs])
+    step = usual_step([t.time for t, _ in pairs])
     order, weight = plan.choice.order, plan.choice.weight
     spacing = knot_spacing(order, plan.choice.cutoff, step)
-    for time, signal in pairs:
-        data = data_of(plan, time, signal)
-        for part in parts_of(time, step):
+    for block, signal in pairs:
+        data = data_of(plan, block, signal)
+        for rows, part in block.parts(step):
             splines = [
-                NormalEquations(one.rows(part), order, spacing).solve(weight) for one in data
+                NormalEquations(one.rows(rows, part), order, spacing).solve(weight) for one in data
             ]
-            yield time[part], signal.rows(part), splines
+            yield part, signal.rows(rows), splines
 
 
-def watched(plan: SignalPlan, times: Sequence[Floats], signals: Sequence[Signal]) -> SignalPlan:
-    """Return the plan of a signal, which comes in blocks, with what fluctuates all along it."""
-    step = usual_step(times)
-    pairs = list(zip(times, signals, strict=True))
-    parts, variances = list[Floats](), [0.0]
+def watched(
+    plan: SignalPlan,
+    samples: Sequence[Samples],
+    signals: Sequence[Signal],
+    accelerations: Sequence[Floats],
+) -> SignalPlan:
+    """Return the plan of a signal, which comes in blocks, with what fluctuates all along it.
+
+    Parameters
+    ----------
+    accelerations : where it is interpolated; see `even_accelerations`
+    """
+    step = usual_step([t.time for t in samples])
+    parts, fits = list(accelerations), list[Spline]()
     if plan.smoothed and plan.choice is not None:
-        for time, _, splines in _fits(plan, pairs):
-            even = np.arange(time[0], time[-1], step)
+        for block, _, splines in _fits(plan, list(zip(samples, signals, strict=True))):
+            even = np.arange(block.time[0], block.time[-1], step)
             parts += [spline(even, (2,))[0] for spline in splines]
-            _, covariance = splines[0].covariance()
-            variances.append(float(np.mean(covariance[:, 2, 2])) * plan.choice.scale**2)
-    elif signals[0].rates is None:
-        for time, signal in pairs:
-            if len(time) >= FEWEST and np.ptp(np.diff(time)) < EVEN * step:
-                parts += list(derivatives(time, signal.values, (2,))[0].T)
+            fits.append(splines[0])
     if not parts:
         return plan
+
+    def variance() -> float:
+        known = [float(np.mean(spline.covariance()[1][:, 2, 2])) for spline in fits]
+        return 0.0 if plan.choice is None else max(known, default=0.0) * plan.choice.scale**2
+
     rounding = ROUNDING * max(1.0, *(float(np.abs(signal.values).max()) for signal in signals))
     rise = FOUND_RISE if not plan.smoothed and plan.sigma > rounding else RISE
-    found = fluctuation(parts, step, max(variances), rounding, rise)
-    return replace(plan, fluctuation=found)
+    return replace(plan, fluctuation=fluctuation(parts, step, variance, rounding, rise))
 
 
-def _matters(plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], rates: float | None) -> bool:
+def even_accelerations(
+    samples: Sequence[Samples], signals: Sequence[tuple[SignalPlan, Sequence[Signal]]]
+) -> list[list[Floats]]:
+    """Return the accelerations of signals that are interpolated, where times are even.
+
+    One spline goes through all that have no measured rates, block by block.
+    """
+    step = usual_step([t.time for t in samples])
+    found, inside = [list[Floats]() for _ in signals], list[tuple[int, Sequence[Signal]]]()
+    for k, (plan, blocks) in enumerate(signals):
+        if not plan.smoothed and blocks[0].rates is None:
+            inside.append((k, blocks))
+    for block, part in enumerate(samples if inside else ()):
+        if len(part.time) < FEWEST or np.ptp(np.diff(part.time)) >= EVEN * step:
+            continue
+        columns = [(k, column) for k, blocks in inside for column in blocks[block].values.T]
+        both = derivatives(part.time, np.column_stack([x for _, x in columns]), (2,))[0]
+        for (k, _), acceleration in zip(columns, both.T, strict=True):
+            found[k].append(acceleration)
+    return found
+
+
+def _matters(
+    plan: SignalPlan, pairs: Sequence[tuple[Samples, Signal]], rates: float | None
+) -> bool:
     """Return whether noise shows in accelerations that are interpolated."""
     assert plan.choice is not None
-    step = usual_step([t for t, _ in pairs])
+    step = usual_step([t.time for t, _ in pairs])
     noise = plan.sigma * plan.choice.scale * INTERPOLATED[0] / step**2
     if rates is not None:
         noise = rates * INTERPOLATED[1] / step
     largest = max(
-        float(np.abs(spline(time, (2,))[0]).max())
-        for time, _, splines in _fits(plan, pairs)
+        float(np.abs(spline.at_data((2,))).max())
+        for _, _, splines in _fits(plan, pairs)
         for spline in splines
     )
     return noise > MATTERS * largest
 
 
 def _agreement(
-    plan: SignalPlan, pairs: Sequence[tuple[Floats, Signal]], white: float
+    plan: SignalPlan, pairs: Sequence[tuple[Samples, Signal]], white: float
 ) -> tuple[float, float]:
     """Return the noise with which measured rates count, and how far apart they are (`fusion`)."""
     assert plan.choice is not None
     parts = []
-    for time, signal, splines in _fits(plan, pairs):
+    for block, signal, splines in _fits(plan, pairs):
         assert signal.rates is not None
-        knots, covariance = splines[0].covariance()
-        known = at_times(time, knots, covariance) * plan.choice.scale**2
+        known = at_times(block.time, *splines[0].covariance()) * plan.choice.scale**2
         variances = np.stack([known[:, 1, 1], known[:, 2, 2]])
-        used = data_of(plan, time, signal)[0].weights > 0.0
+        used = data_of(plan, block, signal)[0].weights > 0.0
         for spline, rates in zip(splines, signal.rates.T, strict=True):
-            derived = np.array(spline(time, (1, 2, 3)))
+            derived = spline.at_data((1, 2, 3))
             parts.append(ComparedRates(rates[used], derived[:, used], variances[:, used]))
-    rows = max(1, round(0.5 / (plan.choice.cutoff * usual_step([t for t, _ in pairs]))))
+    rows = max(1, round(0.5 / (plan.choice.cutoff * usual_step([t.time for t, _ in pairs]))))
     first = pairs[0][1]
     return agreement(parts, white, rows, first.values.shape[1] / first.freedom)
 
 
-def exact(times: Sequence[Floats], rates: Sequence[Floats]) -> bool:
+def exact(samples: Sequence[Samples], rates: Sequence[Floats]) -> bool:
     """Return whether no noise shows in the derivatives of measured velocities (N, n) in blocks."""
-    step = usual_step(times)
-    noise = [white_noise(t, v) for t, v in zip(times, rates, strict=True)]
-    sizes = [
-        np.abs(np.gradient(v, t, axis=0)).max(axis=0) for t, v in zip(times, rates, strict=True)
-    ]
-    largest = np.max(sizes, axis=0)
-    rounded = [
-        rounding_step(t, column) for t, v in zip(times, rates, strict=True) for column in v.T
-    ]
+    step, pairs = usual_step([t.time for t in samples]), list(zip(samples, rates, strict=True))
+    noise = [t.differences.white_noise(v) for t, v in pairs]
+    largest = np.max([np.abs(np.gradient(v, t.time, axis=0)).max(axis=0) for t, v in pairs], axis=0)
+    rounded = [rounding_step(t.differences, column) for t, v in pairs for column in v.T]
     white = np.median(noise, axis=0) * INTERPOLATED[1] / step
     return bool(np.all(white <= MATTERS * largest)) and not any(rounded)

@@ -11,8 +11,9 @@ exceed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Fluctuation:
 def fluctuation(
     accelerations: Sequence[Floats],
     step: float,
-    variance: float,
+    variance: Callable[[], float],
     rounding: float,
     rise: float = RISE,
 ) -> Fluctuation | None:
@@ -73,14 +74,15 @@ def fluctuation(
 
     Parameters
     ----------
-    variance : of the accelerations, as it is stated
+    variance : returns that of the accelerations, as it is stated
     rounding : of the values: what is smaller is none
     rise : ratio of the accelerations in an octave to those in a lower one
     """
-    octaves = []
-    rows = SHORTEST
+    octaves, rows = list[Floats](), SHORTEST
+    lengths = dict.fromkeys(len(part) for part in accelerations)
+    alike = [np.array([x for x in accelerations if len(x) == length]) for length in lengths]
     while True:
-        power = [_power(part, rows, step) for part in accelerations if len(part) >= rows]
+        power = [x for parts in alike for x in _power(parts, rows, step)]
         if sum(x.shape[1] for x in power) < WINDOWS:
             break
         octaves.append(np.percentile(np.hstack(power), EXCEEDED, axis=1) / OF_MEAN)
@@ -100,9 +102,9 @@ def fluctuation(
     range_of_rates = max(float(np.ptp(np.cumsum(part))) * step for part in accelerations)
     if (
         size < MATTERS * largest
-        or acceleration < BEYOND * variance
         or math.sqrt(velocity) > SMALL * range_of_rates
         or math.sqrt(value) < rounding
+        or acceleration < BEYOND * variance()
     ):
         return None
     value, velocity, acceleration = powers[lowest:].sum(axis=0)  # motion and noise are both in it
@@ -115,18 +117,32 @@ def fluctuation(
     )
 
 
-def _power(values: Floats, rows: int, step: float) -> Floats:
+def _power(values: Floats, rows: int, step: float) -> list[Floats]:
     """Return the variances (3, windows) of value, velocity, acceleration in the octave of a window.
 
     Parameters
     ----------
-    values : (N,) accelerations
+    values : (parts, N) accelerations, in windows that begin a quarter of their length apart
     """
-    window = np.sin(np.pi * (np.arange(rows) + 0.5) / rows) ** 4
-    slow, _ = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, rows), DEGREE + 1))
-    parts = np.lib.stride_tricks.sliding_window_view(values, rows)[:: rows // 4]
-    parts = parts - (parts @ slow) @ slow.T
-    spectrum = np.fft.rfft(parts * window, axis=1)[:, PERIODS : 2 * PERIODS]
-    power = 2.0 * np.abs(spectrum) ** 2 / (rows * np.sum(window**2))
+    found, spectrum = list[Floats](), _spectrum(rows)
     omega = 2.0 * np.pi * np.arange(PERIODS, 2 * PERIODS) / (rows * step)
-    return np.stack([np.sum(power / omega ** (4 - 2 * k), axis=1) for k in range(3)])
+    factors = omega ** np.array([[-4], [-2], [0]])
+    for begin in range(0, min(rows, values.shape[1] - rows + 1), rows // 4):
+        end = begin + (values.shape[1] - begin) // rows * rows
+        waves = values[:, begin:end].reshape(-1, rows) @ spectrum
+        found.append(factors @ (waves[:, :PERIODS] ** 2 + waves[:, PERIODS:] ** 2).T)
+    return found
+
+
+@cache
+def _spectrum(rows: int) -> Floats:
+    """Return what makes of a window (rows,) the spectrum of its octave, cosines before sines.
+
+    Slow motions are taken out, and the squares are the variances.
+    """
+    slow, _ = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, rows), DEGREE + 1))
+    window = np.sin(np.pi * (np.arange(rows) + 0.5) / rows) ** 4
+    angle = 2.0 * np.pi / rows * np.outer(np.arange(rows), np.arange(PERIODS, 2 * PERIODS))
+    waves = window[:, None] * np.hstack([np.cos(angle), np.sin(angle)])
+    waves -= slow @ (slow.T @ waves)
+    return np.asarray(waves * math.sqrt(2.0 / (rows * np.sum(window**2))))

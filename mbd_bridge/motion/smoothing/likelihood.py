@@ -24,7 +24,6 @@ from mbd_bridge.motion.smoothing.spline import (
     OVERSAMPLING,
     Data,
     NormalEquations,
-    parts_of,
     penalty_weight,
     usual_step,
 )
@@ -68,7 +67,7 @@ class Blocks:
 
     def __init__(self, blocks: Sequence[Data]) -> None:
         self._step = usual_step([data.time for data in blocks])
-        blocks = [data.rows(part) for data in blocks for part in parts_of(data.time, self._step)]
+        blocks = [data.rows(*part) for data in blocks for part in data.samples.parts(self._step)]
         self._blocks = blocks
         lasting = sum(float(data.time[-1] - data.time[0]) for data in blocks)
         self._density = sum(float(data.weights.sum()) for data in blocks) / lasting

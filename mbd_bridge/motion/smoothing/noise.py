@@ -9,6 +9,9 @@ moves: a machine at rest, read by an encoder, has no noise at all there.
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,28 +55,84 @@ ROUNDING_SHARE = 0.25
 numbers that happen to stand on a grid, such as 0.01 k, make none."""
 
 
-def white_noise(time: Floats, values: Floats) -> Floats:
-    """Return the standard deviation (n,) of the white noise in signals (N, n) at times (N,).
+class Differences:
+    """Divided differences at times (N,): of several signals, of which each is seen alone."""
 
-    It is 0 where there are too few rows that move, or where no noise shows beside the motion.
-    """
-    if len(time) < FEWEST:
-        return np.zeros(values.shape[1])
-    rests = _rests(values)
-    found = _by_order(time, values, 50.0, MEDIAN_OF_NORMAL, rests, whole=True)
-    settled = found[ORDERS[-2]] <= SETTLED * found[ORDERS[-1]]
-    if rests.any():
-        least = _by_order(time, values, 10.0, MEDIAN_OF_NORMAL, rests, whole=True)
-        settled &= least[ORDERS[-1]] > SCATTERED * found[ORDERS[-1]]
-    return np.where(settled, np.min(list(found.values()), axis=0), 0.0)
+    def __init__(self, time: Floats) -> None:
+        self.time = time
+
+    @cached_property
+    def _spans(self) -> list[Floats]:
+        """Times between the rows of a difference, by order."""
+        return [self.time[k:] - self.time[:-k] for k in range(1, ORDERS[-1] + 1)]
+
+    @cached_property
+    def _norms(self) -> dict[int, Floats]:
+        """What a difference makes of white noise of size 1, by order."""
+        found, factors = dict[int, Floats](), np.ones((1, len(self.time)))
+        for order, spans in enumerate(self._spans, 1):
+            weights = np.zeros((order + 1, len(spans)))
+            weights[1:] += factors[:, 1:]
+            weights[:-1] -= factors[:, :-1]
+            factors = weights / spans
+            if order in ORDERS:
+                found[order] = np.sqrt(np.sum(factors * factors, axis=0))
+        return found
+
+    def white_noise(self, values: Floats) -> Floats:
+        """Return the standard deviation (n,) of the white noise in a signal's columns (N, n).
+
+        It is 0 where there are too few rows that move, or where no noise shows beside the motion.
+        """
+        if len(self.time) < FEWEST:
+            return np.zeros(values.shape[1])
+        rests = _rests(values)
+        sizes = self._sizes(values, rests, whole=True)
+        found = {order: _size(x, 50.0, MEDIAN_OF_NORMAL) for order, x in sizes.items()}
+        settled = found[ORDERS[-2]] <= SETTLED * found[ORDERS[-1]]
+        if rests.any():
+            least = _size(sizes[ORDERS[-1]], 10.0, MEDIAN_OF_NORMAL)
+            settled &= least > SCATTERED * found[ORDERS[-1]]
+        return np.where(settled, np.min(list(found.values()), axis=0), 0.0)
+
+    def moving_noise(self, values: Floats) -> Floats:
+        """Return what differences make of noise (n,), or of motion, where a signal moves most."""
+        if len(self.time) < FEWEST:
+            return np.zeros(values.shape[1])
+        sizes = self._sizes(values, _rests(values))
+        each = [_size(x, MOVING, MOVING_NORMAL) for x in sizes.values()]
+        return np.asarray(np.min(each, axis=0))
+
+    def _sizes(self, values: Floats, rests: Flags, whole: bool = False) -> dict[int, Floats]:
+        """Return the sizes (M, n) of differences, scaled to that of white noise, by order.
+
+        Parameters
+        ----------
+        rests : between which rows (N - 1,) nothing moves; differences of these alone do not count
+        whole : only those count in which all moves; none do where they are fewer than `FEWEST`
+        """
+        found, difference = dict[int, Floats](), values
+        resting = np.concatenate([[0], np.cumsum(rests)])
+        for order, spans in enumerate(self._spans, 1):
+            difference = (difference[1:] - difference[:-1]) / spans[:, None]
+            if order not in ORDERS:
+                continue
+            sizes = np.abs(difference) / self._norms[order][:, None]
+            if resting[-1]:
+                among = resting[order:] - resting[:-order]
+                sizes = sizes[among == 0 if whole else among < order]
+            if len(sizes) < (FEWEST if whole and resting[-1] else 1):
+                sizes = np.zeros((1, values.shape[1]))
+            found[order] = sizes
+        return found
 
 
-def moving_noise(time: Floats, values: Floats) -> Floats:
-    """Return what differences make of noise (n,), or of motion, where signals move most."""
-    if len(time) < FEWEST:
-        return np.zeros(values.shape[1])
-    found = _by_order(time, values, MOVING, MOVING_NORMAL, _rests(values))
-    return np.asarray(np.min(list(found.values()), axis=0))
+def _size(sizes: Floats, percent: float, normal: float) -> Floats:
+    """Return the standard deviation (n,) of which sizes (M, n) have a percentile."""
+    place = 0.01 * percent * (len(sizes) - 1)
+    low, high = math.floor(place), math.ceil(place)
+    near = np.partition(sizes, (low, high), axis=0)[[low, high]]
+    return np.asarray((near[0] + (place - low) * (near[1] - near[0])) / normal)
 
 
 def _rests(values: Floats) -> Flags:
@@ -86,45 +145,10 @@ def _rests(values: Floats) -> Flags:
     return np.asarray(still & np.repeat(lengths >= RESTING, lengths))
 
 
-def _by_order(
-    time: Floats,
-    values: Floats,
-    percent: float,
-    normal: float,
-    rests: Flags,
-    whole: bool = False,
-) -> dict[int, Floats]:
-    """Return by order the standard deviations (n,) of which differences have a percentile.
-
-    Parameters
-    ----------
-    rests : between which rows (N - 1,) nothing moves; differences of such rows alone do not count
-    whole : only those count in which all moves; none do where there are fewer than `FEWEST`
-    """
-    found: dict[int, Floats] = {}
-    difference, factors = values, np.ones((1, len(time)))
-    resting = np.concatenate([[0], np.cumsum(rests)])
-    for order in range(1, ORDERS[-1] + 1):
-        spans = time[order:] - time[:-order]
-        difference = (difference[1:] - difference[:-1]) / spans[:, None]
-        weights = np.zeros((order + 1, len(spans)))
-        weights[1:] += factors[:, 1:]
-        weights[:-1] -= factors[:, :-1]
-        factors = weights / spans
-        if order in ORDERS:
-            norms = np.sqrt(np.sum(factors * factors, axis=0))
-            sizes = np.abs(difference) / norms[:, None]
-            if resting[-1]:
-                among = resting[order:] - resting[:-order]
-                sizes = sizes[among == 0 if whole else among < order]
-            if len(sizes) < (FEWEST if whole and resting[-1] else 1):
-                sizes = np.zeros((1, values.shape[1]))
-            found[order] = np.percentile(sizes, percent, axis=0) / normal
-    return found
-
-
-def rounding_step(time: Floats, values: Floats, factor: float = 1.0, other: float = 0.0) -> float:
-    """Return the step to which numbers (N,) at times (N,) were rounded, 0 if none shows.
+def rounding_step(
+    differences: Differences, values: Floats, factor: float = 1.0, other: float = 0.0
+) -> float:
+    """Return the step to which numbers (N,) were rounded, 0 if none shows.
 
     Decimals of the file, or the counts of an encoder: all differences are whole multiples of it.
 
@@ -135,22 +159,22 @@ def rounding_step(time: Floats, values: Floats, factor: float = 1.0, other: floa
     """
     if len(values) < FEWEST:
         return 0.0
-    levels = np.unique(values)
+    levels = np.unique(values)  # all that is asked of the values but how they change
     if 1 < len(levels) < LEVELS:  # at rest, where the last digit flickers
         least = float(np.diff(levels).min())
         whole = other > 0.0 and abs(least / other - round(least / other)) < ON_COUNTS
         flickers = np.count_nonzero(np.diff(values)) >= FEWEST_CHANGES
         return other if whole and least > 0.5 * other else least if flickers else 0.0
-    step = max(_decimals(values / factor) * factor, count_step(values))
+    step = max(_decimals(levels / factor) * factor, count_step(levels))
     if step == 0.0:
         return 0.0
-    moving = moving_noise(time, values[:, None])[0]
+    moving = differences.moving_noise(values[:, None])[0]
     return step if moving > ROUNDING_SHARE * UNIFORM * step or _staircase(values, step) else 0.0
 
 
 def _decimals(written: Floats) -> float:
-    """Return the last decimal that differs from 0, as 0.001; 0 if there are too many."""
-    if len(np.unique(written)) < LEVELS:
+    """Return the last decimal of numbers that is not 0, as 0.001; 0 if there are too many."""
+    if len(written) < LEVELS:
         return 0.0
     for digits in range(MOST_DIGITS + 1):
         scaled = written * 10.0**digits

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mbd_bridge.motion.smoothing.estimate import (
     SignalPlan,
     data_of,
     estimate,
+    even_accelerations,
     exact,
     resting,
     watched,
@@ -31,7 +33,13 @@ from mbd_bridge.motion.smoothing.noise import FEWEST, rounding_step
 from mbd_bridge.motion.smoothing.options import Smoothing
 from mbd_bridge.motion.smoothing.records import BAND, Channel, CoordinateNoise
 from mbd_bridge.motion.smoothing.signals import Derivatives, Signal, motion_of, signals_of
-from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, at_times, parts_of, usual_step
+from mbd_bridge.motion.smoothing.spline import (
+    Data,
+    NormalEquations,
+    Samples,
+    at_times,
+    usual_step,
+)
 
 WHOLE = 16_384
 """Rows up to which a motion is looked at as a whole."""
@@ -59,6 +67,11 @@ class States:
     time: Floats
     q: Floats
     v: Floats
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The times, and what is the same for all signals there."""
+        return Samples(self.time)
 
 
 @dataclass(frozen=True)
@@ -164,7 +177,7 @@ class Plan:
         stretches = list[Stretch]()
         signals, plans = one.signals(states), self.signals[one.joint.name]
         curves = [
-            self._curve(plan, states.time, signal, one.factor(k))
+            self._curve(plan, states.samples, signal, one.factor(k))
             for k, (signal, plan) in enumerate(zip(signals, plans, strict=True))
         ]
         if all(curve is None for curve in curves):
@@ -191,9 +204,11 @@ class Plan:
                 found += one.channels(signal, ends, np.array([covariance, covariance]))
         return found
 
-    def _curve(self, plan: SignalPlan, time: Floats, signal: Signal, factor: float) -> Curve | None:
+    def _curve(
+        self, plan: SignalPlan, samples: Samples, signal: Signal, factor: float
+    ) -> Curve | None:
         """Return the curve of a signal, None if it is interpolated by one spline and exact."""
-        curve = self._fitted(plan, time, signal, factor)
+        curve, time = self._fitted(plan, samples, signal, factor), samples.time
         if plan.fluctuation is None:
             return curve
         if curve is None:
@@ -203,37 +218,36 @@ class Plan:
         return curve
 
     def _fitted(
-        self, plan: SignalPlan, time: Floats, signal: Signal, factor: float
+        self, plan: SignalPlan, samples: Samples, signal: Signal, factor: float
     ) -> Curve | None:
         """Return the curve that white noise asks for, None if one spline interpolates."""
         if plan.smoothed and self.options.method in ("savgol", "lowpass"):
-            return self._filtered(plan, time, signal)
+            return self._filtered(plan, samples, signal)
         if plan.smoothed:
-            return self._splined(plan, time, signal)
+            return self._splined(plan, samples, signal)
 
         def smooth(rows: slice) -> Curve | None:
-            part = signal.rows(rows)
-            own = estimate([time[rows]], [part], self.options, factor)
-            return self._splined(own, time[rows], part) if own.smoothed else None
+            part, some = signal.rows(rows), Samples(samples.time[rows])
+            own = estimate([some], [part], self.options, factor)
+            return self._splined(own, some, part) if own.smoothed else None
 
-        return interpolated(time, signal.values, self.step, smooth)
+        return interpolated(samples.time, signal.values, self.step, smooth)
 
-    def _splined(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
+    def _splined(self, plan: SignalPlan, samples: Samples, signal: Signal) -> Curve:
         assert plan.choice is not None
         order, weight = plan.choice.order, plan.choice.weight
         spacing = knot_spacing(order, plan.choice.cutoff, self.step)
-        data = data_of(plan, time, signal)
+        data = data_of(plan, samples, signal)
         curves = []
-        for part in parts_of(time, self.step):
-            begin = self.origin + spacing * math.floor((time[part][0] - self.origin) / spacing)
-            own = [one.rows(part) for one in data]
+        for rows, part in samples.parts(self.step):
+            begin = self.origin + spacing * math.floor((part.time[0] - self.origin) / spacing)
+            own = [one.rows(rows, part) for one in data]
             splines = [NormalEquations(one, order, spacing, begin).solve(weight) for one in own]
-            derived = np.stack([np.array(spline(time[part])) for spline in splines], axis=-1)
+            derived = np.stack([spline.at_data() for spline in splines], axis=-1)
             curve = Curve(derived, *local_covariance(splines, own[-1], plan.choice))
             self._guard(plan, own).watch(curve)
-            self._compare_ends(
-                curve, own, plan.choice, part.start > 0 or time[0] - self.origin < self.step
-            )
+            begins = rows.start > 0 or part.time[0] - self.origin < self.step
+            self._compare_ends(curve, own, plan.choice, begins)
             curves.append(curve)
         return Curve(
             np.concatenate([one.derived for one in curves], axis=1),
@@ -268,8 +282,11 @@ class Plan:
             splines = [NormalEquations(one.rows(fit), order, spacing).solve(weight) for one in data]
             other = np.stack([np.array(spline(time[rows])) for spline in splines], axis=-1)
             change = other - curve.derived[:, rows]
-            covariance = at_times(time[rows], *splines[0].covariance()) * choice.rough.scale**2
-            noise = USUAL * np.sqrt(covariance[:, 2, 2])
+            knots = splines[0].knots
+            near, behind = np.searchsorted(knots, time[rows][[0, -1]])
+            knots = knots[max(0, near - 1) : behind + 1]
+            known = at_times(time[rows], knots, splines[0].variances(knots, 2))
+            noise = USUAL * choice.rough.scale * np.sqrt(known)
             if np.any(np.linalg.norm(change[2], axis=1) > noise):
                 curve.widen_by(time[rows], change / BAND, max(2, looked // 2))
 
@@ -279,10 +296,11 @@ class Plan:
         scale, cutoff = plan.choice.scale, plan.choice.cutoff
         return Guard(data, scale, plan.sigma, 0.5 * plan.step, self.step, own, cutoff)
 
-    def _filtered(self, plan: SignalPlan, time: Floats, signal: Signal) -> Curve:
+    def _filtered(self, plan: SignalPlan, samples: Samples, signal: Signal) -> Curve:
         assert plan.choice is not None
         assert self.options.method in ("savgol", "lowpass")
-        cutoff, steps = plan.choice.cutoff, np.diff(time)
+        time, cutoff = samples.time, plan.choice.cutoff
+        steps = np.diff(time)
         if np.ptp(steps) > EVEN * self.step:
             raise StateError(
                 f"smooth={self.options.method!r}: expected even times, got steps of "
@@ -297,7 +315,7 @@ class Plan:
         covariance = plan.sigma**2 * noise_covariance(self.options.method, cutoff, self.step)
         knots = np.array([time[0], time[-1]])
         curve = Curve(derived, knots, np.array([covariance, covariance]))
-        self._guard(plan, data_of(plan, time, signal)).watch(curve)
+        self._guard(plan, data_of(plan, samples, signal)).watch(curve)
         return curve
 
 
@@ -330,23 +348,30 @@ def make_plan(
 ) -> Plan:
     """Return how a motion is smoothed, from blocks of its rows (`blocks_of`)."""
     clock, times = _clock(joints, blocks) if options.method != "off" else (None, None)
-    times = [states.time for states in blocks] if times is None else times
-    step = usual_step(times)
-    plan = Plan(options, clock, float(times[0][0]), step)
+    samples = [states.samples for states in blocks]
+    if times is not None:
+        samples = [Samples(time) for time in times]
+    step, origin = usual_step([t.time for t in samples]), float(samples[0].time[0])
+    plan = Plan(options, clock, origin, step)
     if options.method == "off":
         return plan
-    signals, other = {}, _usual_rounding(joints, blocks)
+    other = _usual_rounding(joints, blocks)
+    estimates = list[tuple[str, SignalPlan, list[Signal], float]]()
     for one in joints:
         each = [one.signals(states) for states in blocks]
-        known = one.measured and exact(times, [states.v[:, one.body.v] for states in blocks])
-        plans, units = [], velocity_units(one.joint.type)
+        known = one.measured and exact(samples, [states.v[:, one.body.v] for states in blocks])
+        units = velocity_units(one.joint.type)
         for k in range(len(each[0])):
-            same = [parts[k].measured(t) for t, parts in zip(times, each, strict=True)]
+            same = [parts[k].measured(t.time) for t, parts in zip(samples, each, strict=True)]
             rounding = other.get(units[k], 0.0)
-            plan_of_it = estimate(times, same, options, one.factor(k), known, rounding)
-            plans.append(resting(watched(plan_of_it, times, same), same, rounding))
-        signals[one.joint.name] = tuple(plans)
-    return Plan(options, clock, float(times[0][0]), step, signals)
+            signal_plan = estimate(samples, same, options, one.factor(k), known, rounding)
+            estimates.append((one.joint.name, signal_plan, same, rounding))
+    signals = {one.joint.name: tuple[SignalPlan, ...]() for one in joints}
+    accelerations = even_accelerations(samples, [(p, same) for _, p, same, _ in estimates])
+    for (name, signal_plan, same, rounding), parts in zip(estimates, accelerations, strict=True):
+        signal_plan = watched(signal_plan, samples, same, parts)
+        signals[name] += (resting(signal_plan, same, rounding),)
+    return replace(plan, signals=signals)
 
 
 def _usual_rounding(joints: Sequence[JointToSmooth], blocks: Sequence[States]) -> dict[str, float]:
@@ -358,7 +383,8 @@ def _usual_rounding(joints: Sequence[JointToSmooth], blocks: Sequence[States]) -
         unit = velocity_units(one.joint.type)[0]
         for states in blocks:
             (signal,) = one.signals(states)
-            step = rounding_step(states.time, signal.values[:, 0], one.factor(0))
+            differences = states.samples.differences
+            step = rounding_step(differences, signal.values[:, 0], one.factor(0))
             if step > 0.0:
                 found[unit] = min(step, found.get(unit, math.inf))
     return found

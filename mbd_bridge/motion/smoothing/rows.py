@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from mbd_bridge.motion.smoothing.noise import (
     FEWEST,
     FEWEST_CHANGES,
+    Differences,
     Flags,
     Floats,
     count_step,
-    white_noise,
 )
 
 HELD_SHARE = 0.02
@@ -94,7 +94,7 @@ def copies(time: Floats, values: Floats) -> Flags:
         held &= runs >= FEWEST_HELD
     else:
         single = starts[~long]
-        if np.any(white_noise(time[single], values[single]) > dust):
+        if np.any(Differences(time[single]).white_noise(values[single]) > dust):
             held |= long & (lasting < LONGEST_HELD)
     for k in np.flatnonzero(runs > 1):
         rows = slice(starts[k], ends[k])
@@ -140,9 +140,11 @@ def glitches(values: Floats) -> Flags:
 def _glitches(values: Floats) -> tuple[NDArray[np.intp], Floats]:
     """Return the rows that are far off in numbers (N,), and by how much."""
     difference = np.diff(values, 4)
-    windows = np.lib.stride_tricks.sliding_window_view(difference, len(GLITCH))
-    size = windows @ GLITCH / (GLITCH @ GLITCH)  # of a glitch in row k + 4
-    left = np.abs(windows - size[:, None] * GLITCH).max(axis=1)
+    windows = [difference[k : len(difference) - len(GLITCH) + 1 + k] for k in range(len(GLITCH))]
+    size = np.correlate(difference, GLITCH / (GLITCH @ GLITCH))  # of a glitch in row k + 4
+    left = np.zeros(len(size))
+    for part, share in zip(windows, GLITCH, strict=True):
+        np.maximum(left, np.abs(part - share * size), out=left)
     peak = GLITCH.max() * np.abs(size)
     steps = np.abs(np.diff(values))
     steps = steps[steps > DUST * max(1.0, float(np.abs(values).max()))]
@@ -151,9 +153,11 @@ def _glitches(values: Floats) -> tuple[NDArray[np.intp], Floats]:
     beside = np.concatenate([np.arange(-AROUND, 0), np.arange(5, 5 + AROUND)])
     padded = np.pad(np.abs(difference), AROUND, constant_values=np.nan)
     near = padded[AROUND + maybe[:, None] + beside]
+    ends = np.isnan(near[:, 0]) | np.isnan(near[:, -1])  # there are fewer neighbours
+    quiet = np.count_nonzero(FAR * near < peak[maybe, None], axis=1) >= AROUND
+    maybe, near, ends = (x[ends | quiet] for x in (maybe, near, ends))
     usual = np.median(near, axis=1)
-    ends = np.isnan(usual)  # there are fewer neighbours; nanmedian takes ten times as long
-    usual[ends] = np.nanmedian(near[ends], axis=1)
+    usual[ends] = np.nanmedian(near[ends], axis=1)  # takes ten times as long
     far = (peak[maybe] > FAR * usual) & (
         left[maybe] < np.maximum(ALIKE * peak[maybe], AMONG * usual)
     )

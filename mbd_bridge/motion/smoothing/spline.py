@@ -27,8 +27,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from mbd_bridge.motion.smoothing.basis import Basis, Floats, band_product
+from mbd_bridge.motion.smoothing.noise import Differences
 
 OVERSAMPLING = {3: 8, 4: 6, 5: 4}
 """Knots in each period of the cut-off, at least, by order: a hundredth or less of a sine passes the
@@ -50,22 +52,87 @@ CHUNK = 256
 """Coefficients, at least, that one lane of Takahashi's recursion covers."""
 
 
+class Design:
+    """The rows b of B-splines at times, and their sums, made once for all data at these times."""
+
+    def __init__(self, time: Floats, order: int, spacing: float, begin: float) -> None:
+        self.time, self.order = time, order
+        self.basis = Basis(begin, float(time[-1]), spacing, 2 * order - 1)
+        self.cell = self.basis.cells_of(time)
+        self.penalty = self.basis.penalty(order)
+        self._rows, self._grams = dict[int, Floats](), dict[int, Floats]()
+
+    def rows(self, derivative: int = 0) -> Floats:
+        """Return a derivative of the splines of its cell at each time, (degree + 1, N)."""
+        if derivative not in self._rows:
+            self._rows[derivative] = self.basis.rows(self.time, self.cell, derivative)
+        return self._rows[derivative]
+
+    def gram(self, weights: Floats, derivative: int = 0) -> Floats:
+        """Return Σ w b bᵀ as a band; for equal weights from the same sum for all data."""
+        rows = self.rows(derivative)
+        if weights.min() < weights.max():
+            return self.basis.gram(self.cell, rows, weights)
+        if derivative not in self._grams:
+            self._grams[derivative] = self.basis.gram(self.cell, rows, np.ones(len(weights)))
+        return np.asarray(weights[0] * self._grams[derivative])
+
+    def moments(self, values: Floats, derivative: int = 0) -> Floats:
+        """Return Σ b y."""
+        return self.basis.moments(self.cell, self.rows(derivative), values)
+
+    def values(self, coefficients: Floats, derivative: int = 0) -> Floats:
+        """Return a derivative of the spline of some coefficients at the times."""
+        return self.basis.values(self.cell, self.rows(derivative), coefficients)
+
+
+class Samples:
+    """Times at which signals were measured, and what is the same for all signals there."""
+
+    def __init__(self, time: Floats) -> None:
+        self.time, self.differences = time, Differences(time)
+        self._parts = dict[float, list[tuple[slice, Samples]]]()
+        self._designs = dict[tuple[int, float, float], Design]()
+
+    def parts(self, step: float) -> list[tuple[slice, Samples]]:
+        """Return the rows between long gaps, where the usual step is known, and their samples."""
+        if step not in self._parts:
+            rows = parts_of(self.time, step)
+            alone = len(rows) == 1
+            self._parts[step] = [
+                (part, self if alone else Samples(self.time[part])) for part in rows
+            ]
+        return self._parts[step]
+
+    def design(self, order: int, spacing: float, begin: float | None = None) -> Design:
+        """Return the rows of splines of an order on knots of a spacing."""
+        key = order, spacing, float(self.time[0]) if begin is None else begin
+        if key not in self._designs:
+            self._designs[key] = Design(self.time, *key)
+        return self._designs[key]
+
+
 @dataclass(frozen=True, eq=False)
 class Data:
     """Values at times, and how exactly they are known.
 
     Attributes
     ----------
-    time : (N,) s, growing
+    samples : their times (N,) s, growing
     values, weights : (N,), and 1 / variance, up to a common factor; 0 where nothing was measured
     rates, rate_weights : (N,) measured velocities and their weights, or None
     """
 
-    time: Floats
+    samples: Samples
     values: Floats
     weights: Floats
     rates: Floats | None = None
     rate_weights: Floats | None = None
+
+    @property
+    def time(self) -> Floats:
+        """Times (N,) s."""
+        return self.samples.time
 
     @property
     def number(self) -> int:
@@ -73,11 +140,12 @@ class Data:
         rates = 0 if self.rate_weights is None else np.count_nonzero(self.rate_weights)
         return int(np.count_nonzero(self.weights) + rates)
 
-    def rows(self, rows: slice) -> Data:
-        """Return some of the rows."""
+    def rows(self, rows: slice, samples: Samples | None = None) -> Data:
+        """Return some of the rows, whose samples may be known."""
+        samples = Samples(self.time[rows]) if samples is None else samples
         more = self.rates, self.rate_weights
         first, second = (None if x is None else x[rows] for x in more)
-        return Data(self.time[rows], self.values[rows], self.weights[rows], first, second)
+        return Data(samples, self.values[rows], self.weights[rows], first, second)
 
 
 def usual_step(times: Sequence[Floats]) -> float:
@@ -121,33 +189,27 @@ class NormalEquations:
     """The normal equations of data, for splines of one order on knots of one spacing."""
 
     def __init__(self, data: Data, order: int, spacing: float, begin: float | None = None) -> None:
-        time = data.time
         self.data, self.order = data, order
-        start = float(time[0]) if begin is None else begin
-        self.basis = Basis(start, float(time[-1]), spacing, 2 * order - 1)
-        self.cell = self.basis.cells_of(time)
-        self.rows = self.basis.rows(time, self.cell)
-        self._band = self.basis.gram(self.cell, self.rows, data.weights)
-        self._right = self.basis.moments(self.cell, self.rows, data.weights * data.values)
-        self._rate_rows = None
+        self.design = design = data.samples.design(order, spacing, begin)
+        self._band = design.gram(data.weights)
+        self._right = design.moments(data.weights * data.values)
         if data.rates is not None and data.rate_weights is not None:
-            self._rate_rows = rows = self.basis.rows(time, self.cell, 1)
-            self._band += self.basis.gram(self.cell, rows, data.rate_weights)
-            self._right += self.basis.moments(self.cell, rows, data.rate_weights * data.rates)
-        self._penalty = self.basis.penalty(order)
+            self._band += design.gram(data.rate_weights, 1)
+            self._right += design.moments(data.rate_weights * data.rates, 1)
 
     def solve(self, weight: float) -> Spline:
         """Return the smoothing spline for a weight λ of the penalty."""
-        from scipy.linalg import cho_solve_banded, cholesky_banded
+        from scipy.linalg.lapack import dpbtrf, dpbtrs
 
-        factor = cholesky_banded(self._band + weight * self._penalty, lower=True)
-        coefficients = cho_solve_banded((factor, True), self._right)
+        factor, failed = dpbtrf(self._band + weight * self.design.penalty, lower=1)
+        if failed:
+            raise LinAlgError("the normal equations are not positive definite")
+        coefficients = dpbtrs(factor, self._right, lower=1)[0]
         for _ in range(REFINEMENTS):
-            rough = self.basis.roughness(self.order, coefficients)[1]
+            rough = self.design.basis.roughness(self.order, coefficients)[1]
             left = self._right - band_product(self._band, coefficients) - weight * rough
-            coefficients = coefficients + cho_solve_banded((factor, True), left)
-        slowest = reach(weight, self.order, *self._densities())
-        return Spline(self.basis, coefficients, factor, self.order, weight, slowest)
+            coefficients = coefficients + dpbtrs(factor, left, lower=1)[0]
+        return Spline(self.design, coefficients, factor, self.order, weight, self._densities())
 
     def _densities(self) -> tuple[float, float]:
         """Return Σw / T and Σu / T."""
@@ -158,12 +220,11 @@ class NormalEquations:
 
     def deviance(self, spline: Spline) -> tuple[float, float]:
         """Return Σ w r² + λ ∫ (f⁽ᵖ⁾)², and log |A| - log |λ Ω| (but for a constant)."""
-        data, basis = self.data, self.basis
-        left = data.values - basis.values(self.cell, self.rows, spline.coefficients)
+        data, basis = self.data, self.design.basis
+        left = data.values - self.design.values(spline.coefficients)
         squares = float(np.sum(data.weights * left * left))
-        if self._rate_rows is not None and data.rates is not None:
-            assert data.rate_weights is not None
-            left = data.rates - basis.values(self.cell, self._rate_rows, spline.coefficients)
+        if data.rates is not None and data.rate_weights is not None:
+            left = data.rates - self.design.values(spline.coefficients, 1)
             squares += float(np.sum(data.rate_weights * left * left))
         squares += spline.weight * basis.roughness(self.order, spline.coefficients)[0]
         prior = basis.log_determinant(self.order)
@@ -177,18 +238,23 @@ class Spline:
 
     Attributes
     ----------
-    basis, coefficients : (size,)
+    design, coefficients : at the times of its data, and (size,)
     factor : (bands, size) Cholesky factor of A, lower band form
     order, weight : p and λ
-    reach : s, over which a datum has an influence
+    densities : Σw / T and Σu / T
     """
 
-    basis: Basis
+    design: Design
     coefficients: Floats
     factor: Floats
     order: int
     weight: float
-    reach: float
+    densities: tuple[float, float]
+
+    @property
+    def basis(self) -> Basis:
+        """Its B-splines."""
+        return self.design.basis
 
     def __call__(self, time: Floats, orders: tuple[int, ...] = (0, 1, 2)) -> list[Floats]:
         """Return derivatives of some orders at times (N,)."""
@@ -198,6 +264,26 @@ class Spline:
             for order in orders
         ]
 
+    def at_data(self, orders: tuple[int, ...] = (0, 1, 2)) -> Floats:
+        """Return derivatives (K, N) of some orders at the times of the data."""
+        return np.array([self.design.values(self.coefficients, order) for order in orders])
+
+    def variances(self, time: Floats, order: int) -> Floats:
+        """Return the variance (N,) of a derivative at few times; see `covariance`."""
+        from scipy.linalg.lapack import dtbtrs
+
+        cell = self.basis.cells_of(time)
+        rows = np.zeros((self.basis.size, len(time)))
+        places = cell + np.arange(self.basis.degree + 1)[:, None]
+        rows[places, np.arange(len(time))] = self.basis.rows(time, cell, order)
+        return np.asarray(np.sum(dtbtrs(self.factor, rows, uplo="L")[0] ** 2, axis=0))
+
+    @property
+    def knots(self) -> Floats:
+        """Times (K,) s between which the covariance is nearly linear."""
+        basis = self.basis
+        return np.asarray(basis.begin + basis.spacing * np.arange(basis.cells + 1.0))
+
     def covariance(self) -> tuple[Floats, Floats]:
         """Return times (K,) and the covariance (K, 3, 3) there of value, velocity, acceleration.
 
@@ -206,7 +292,7 @@ class Spline:
         """
         basis = self.basis
         inverse = inverse_band(self.factor, self.overlap)
-        knots = np.asarray(basis.begin + basis.spacing * np.arange(basis.cells + 1.0))
+        knots = self.knots
         cell = np.minimum(np.arange(basis.cells + 1), basis.cells - 1)
         rows = np.array([basis.rows(knots, cell, order) for order in range(3)]).transpose(2, 0, 1)
         width = basis.degree + 1
@@ -218,8 +304,9 @@ class Spline:
 
     @property
     def overlap(self) -> int:
-        """Over how many coefficients an influence decays."""
-        return math.ceil(self.reach / self.basis.spacing)
+        """Over how many coefficients the influence of a datum decays."""
+        slowest = reach(self.weight, self.order, *self.densities)
+        return math.ceil(slowest / self.basis.spacing)
 
 
 def inverse_band(factor: Floats, overlap: int) -> Floats:
