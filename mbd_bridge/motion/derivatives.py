@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 DEGREE = 5
 BLOCK = 32
 """Equations that are solved at once."""
+LONG = 16_384
+"""Rows from which on SciPy's spline is used."""
 FEWEST = 4
 """Rows that a spline (of degree 3) needs."""
 
@@ -36,13 +38,24 @@ def degree(rows: int) -> int:
     return DEGREE if rows > DEGREE else 3
 
 
-def derivatives(time: Floats, values: Floats, orders: tuple[int, ...]) -> tuple[Floats, ...]:
+def derivatives(
+    time: Floats, values: Floats, orders: tuple[int, ...], long: bool = False
+) -> tuple[Floats, ...]:
     """Return derivatives of the columns of `values` (N, n) at the times (N,).
 
     They are those of SciPy's `make_interp_spline`, which takes longer to import than most motions
-    to read.
+    to read, and a quarter of the time of this for each row.
+
+    Parameters
+    ----------
+    long : whether they are a part of a motion of more than `LONG` rows
     """
     time, k = time - time[0], degree(len(time))
+    if long or len(time) > LONG:
+        from scipy.interpolate import make_interp_spline
+
+        spline = make_interp_spline(time, values, k=k)
+        return tuple(np.asarray(spline.derivative(order)(time)) for order in orders)
     inner = time[(k + 1) // 2 : -(k + 1) // 2]  # not a knot: as many unknowns as points
     knots = np.concatenate([np.full(k + 1, time[0]), inner, np.full(k + 1, time[-1])])
     first, rows = _basis(knots, k, time)

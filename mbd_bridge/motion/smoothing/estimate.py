@@ -283,8 +283,9 @@ def even_accelerations(
         if len(part.time) < FEWEST or np.ptp(np.diff(part.time)) >= EVEN * step:
             continue
         columns = [(k, column) for k, blocks in inside for column in blocks[block].values.T]
-        both = derivatives(part.time, np.column_stack([x for _, x in columns]), (2,))[0]
-        for (k, _), acceleration in zip(columns, both.T, strict=True):
+        together, long = np.column_stack([x for _, x in columns]), len(samples) > 1
+        accelerations = derivatives(part.time, together, (2,), long)[0]
+        for (k, _), acceleration in zip(columns, accelerations.T, strict=True):
             found[k].append(acceleration)
     return found
 
