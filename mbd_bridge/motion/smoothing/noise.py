@@ -10,10 +10,11 @@ moves: a machine at rest, read by an encoder, has no noise at all there.
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mbd_bridge.base.lazy import cached_property
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Body, ModelJoint
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.derivatives import derivatives
