@@ -122,9 +122,10 @@ class Acts:
 
     def effect(self, number: int, model: Model, t: Any, q: Array, v: Array, z: Array) -> Effect:
         """Return what one of them does at a state, of floats or symbols."""
-        place = self.states.places[number]
-        own = z[place] if place.stop > place.start else NO_STATES
-        return self.elements[number].effect(model, t, q, v, own)
+        element, place = self.elements[number], self.states.places[number]
+        if place.stop == place.start:
+            return element.effect(model, t, q, v)  # of a user's, which may take no z
+        return element.effect(model, t, q, v, z[place])
 
     def effects(
         self,
