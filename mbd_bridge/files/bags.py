@@ -19,7 +19,7 @@ from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, some, unknown_name
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import file_beside, regular_file
-from mbd_bridge.files.table import Column, ColumnTable, Floats, cannot_read, check_finite
+from mbd_bridge.files.table import Column, ColumnTable, Floats, check_finite, reading
 from mbd_bridge.files.whole_file import note_input
 
 Clock = Literal["header", "bag"]
@@ -177,15 +177,14 @@ class _Reader:
         """Yield when a message was recorded, ns, and what it says."""
         highlevel, typesys = packages(self.path)
         store = typesys.get_typestore(typesys.Stores.LATEST)
-        try:
-            with highlevel.AnyReader([Path(self.path)], default_typestore=store) as reader:
-                chosen = self._chosen(reader.connections, topic)
-                for connection, recorded, raw in reader.messages(connections=chosen):
-                    yield recorded, Said.of(reader.deserialize(raw, connection.msgtype))
-        except FileError:
-            raise
-        except Exception as error:  # from a damaged bag rosbags, apsw, zstandard raise anything
-            raise cannot_read(self.path, error, "a rosbag2 folder or a .mcap file") from error
+        # from a damaged bag rosbags, apsw, zstandard raise anything
+        with (
+            reading(self.path, (Exception,), "a rosbag2 folder or a .mcap file"),
+            highlevel.AnyReader([Path(self.path)], default_typestore=store) as reader,
+        ):
+            chosen = self._chosen(reader.connections, topic)
+            for connection, recorded, raw in reader.messages(connections=chosen):
+                yield recorded, Said.of(reader.deserialize(raw, connection.msgtype))
 
     def notes(self) -> list[str]:
         """Return what was left out."""

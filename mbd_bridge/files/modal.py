@@ -17,7 +17,7 @@ from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.modal_nastran import MODELS, read_nastran
 from mbd_bridge.files.modal_universal import read_universal
 from mbd_bridge.files.raw_modes import Floats, RawModes, UnitSystem, unit_system
-from mbd_bridge.files.table import cannot_read
+from mbd_bridge.files.table import reading
 from mbd_bridge.files.tables import Column, ColumnTable, TableWriter, check_output, read_table
 from mbd_bridge.files.whole_file import whole_path
 from mbd_bridge.model.flexible import ModalBasis
@@ -275,11 +275,8 @@ def _read(name: str, model: str | None, system: UnitSystem) -> RawModes:
 def _is_deck(name: str) -> bool:
     """Return whether a text begins as Nastran's bulk data do; a table may end with .dat, too."""
     regular_file(name)
-    try:
-        with open(name, "rb") as file:
-            return DECK.search(file.read(LOOKED_AT)) is not None
-    except OSError as error:
-        raise cannot_read(name, error, "the .op2 of a modal analysis") from error
+    with reading(name, (OSError,), "the .op2 of a modal analysis"), open(name, "rb") as file:
+        return DECK.search(file.read(LOOKED_AT)) is not None
 
 
 def save_modal_basis(basis: ModalBasis, path: str | os.PathLike[str]) -> None:

@@ -10,6 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -402,6 +403,17 @@ def cannot_read(path: str, error: BaseException, what: str) -> FileError:
     if isinstance(error, FileNotFoundError):
         said = missing_file(path)
     return FileError(f"cannot be read: {said:.300}; give {what}", path)
+
+
+@contextmanager
+def reading(path: str, errors: tuple[type[BaseException], ...], what: str) -> Iterator[None]:
+    """Say of errors raised in reading a file that it cannot be read, and what to give."""
+    try:
+        yield
+    except FileError:
+        raise
+    except errors as error:
+        raise cannot_read(path, error, what) from error
 
 
 def no_numbers(path: str, name: str, kind: object) -> FileError:

@@ -117,8 +117,8 @@ class Builder:
                 self.link(end)
         where = f"joint {name!r}: "
         coupling = (
-            float(finite_numbers(f"{where}multiplier", multiplier, (), error=ModelError)),
-            float(finite_numbers(f"{where}offset", offset, (), error=ModelError)),
+            _number(f"{where}multiplier", multiplier),
+            _number(f"{where}offset", offset),
         )
         self._joints[name] = Joint(
             name,
@@ -126,13 +126,13 @@ class Builder:
             parent,
             child,
             Frame.from_rpy(
-                finite_numbers(f"{where}xyz", xyz, (3,), error=ModelError),
-                finite_numbers(f"{where}rpy", rpy, (3,), error=ModelError),
+                _vector(f"{where}xyz", xyz),
+                _vector(f"{where}rpy", rpy),
             ),
             _unit(name, axis),
             None if axis2 is None else _unit(name, axis2),
             mimic=None if mimic is None else Mimic(mimic, *coupling),
-            pitch=float(finite_numbers(f"{where}pitch", pitch, (), error=ModelError)),
+            pitch=_number(f"{where}pitch", pitch),
         )
         return self
 
@@ -184,9 +184,9 @@ class Builder:
         self._loops[name] = Loop(name, type, ends[0], ends[1], _unit(name, axis), second)
         mask = None if rows is None else _mask(name, rows)
         if length is not None:
-            length = float(finite_numbers(f"loop {name!r}: length", length, (), error=ModelError))
+            length = _number(f"loop {name!r}: length", length)
         if radius is not None:
-            radius = float(finite_numbers(f"loop {name!r}: radius", radius, (), error=ModelError))
+            radius = _number(f"loop {name!r}: radius", radius)
         self._loops[name] = replace(self._loops[name], length=length, rows=mask, radius=radius)
         return self
 
@@ -209,8 +209,7 @@ class Builder:
         if frame is None:
             zeros = (0.0, 0.0, 0.0)
             xyz, rpy = (
-                finite_numbers(where + name, zeros if x is None else x, (3,), error=ModelError)
-                for name, x in placed.items()
+                _vector(where + name, zeros if x is None else x) for name, x in placed.items()
             )
             return LoopEnd(link, Frame.from_rpy(xyz, rpy))
         if given:
@@ -251,11 +250,8 @@ class Builder:
             raise ModelError(f"{where}a mapping has the ratio of each leader; leave ratio= out")
         for leader in follows:
             _check_name(where + "follows", leader)
-        ratios = (
-            float(finite_numbers(f"{where}ratio", one, (), error=ModelError))
-            for one in follows.values()
-        )
-        shift = float(finite_numbers(f"{where}offset", offset, (), error=ModelError))
+        ratios = (_number(f"{where}ratio", one) for one in follows.values())
+        shift = _number(f"{where}offset", offset)
         self._couplings[name] = Coupling(
             name, joint, tuple(zip(follows, ratios, strict=True)), shift
         )
@@ -279,8 +275,8 @@ class Builder:
 def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:
     """Return a body's checked inertia; messages call the body `what`."""
     own = Inertia(
-        float(finite_numbers(f"{what}: mass", mass, (), error=ModelError)),
-        finite_numbers(f"{what}: centre", centre, (3,), error=ModelError),
+        _number(f"{what}: mass", mass),
+        _vector(f"{what}: centre", centre),
         _symmetric(
             what, finite_numbers(f"{what}: inertia", inertia, (3,), (3, 3), error=ModelError)
         ),
@@ -288,6 +284,14 @@ def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) ->
     if own.mass < 0.0:
         raise ModelError(f"{what}: mass is not negative, this is {own.mass:g} kg")
     return own
+
+
+def _number(name: str, value: float) -> float:
+    return float(finite_numbers(name, value, (), error=ModelError))
+
+
+def _vector(name: str, value: ArrayLike) -> Array:
+    return finite_numbers(name, value, (3,), error=ModelError)
 
 
 def _check_name(what: str, name: object) -> None:
@@ -313,7 +317,7 @@ def _symmetric(where: str, inertia: Array) -> Array:
 
 
 def _unit(name: str, axis: Any) -> tuple[float, float, float]:
-    vector = finite_numbers(f"joint {name!r}: axis", axis, (3,), error=ModelError)
+    vector = _vector(f"joint {name!r}: axis", axis)
     largest = np.abs(vector).max()
     if not largest > 0.0:
         raise ModelError(f"joint {name!r}: the axis {axis!r} is no direction; give e.g. (0, 0, 1)")

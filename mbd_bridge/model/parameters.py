@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -35,7 +36,7 @@ from mbd_bridge.base.arguments import as_floats, by_name
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.model.build import build_model
 from mbd_bridge.model.builder import SYMMETRIC
-from mbd_bridge.model.description import Description, Joint, LoopEnd
+from mbd_bridge.model.description import Description
 from mbd_bridge.model.joint_table import DEFLECTION
 from mbd_bridge.model.model import Model
 from mbd_bridge.model.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
@@ -302,11 +303,11 @@ class Parameters:
         model = build_model(
             draft.description(),
             floating=self.model.floating,
-            gravity=self.model.gravity if symbolic else draft.gravity,
+            gravity=self.model.gravity if symbolic else draft.gravity[0],
             rank_tolerance=self.model.rank_tolerance,
         )
         if symbolic:
-            model = replace(model, gravity=draft.gravity)
+            model = replace(model, gravity=draft.gravity[0])
             # a scale of residuals, which decides nothing: that of the model itself will do
             vars(model)["size"] = self.model.size
         return model
@@ -369,11 +370,46 @@ def _whole(model: Model, given: ParameterValues) -> dict[str, ArrayLike]:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """One parameter: its size, how its numbers come into a description, and those there now."""
+    """Where the numbers of a parameter stand in a draft.
+
+    Attributes
+    ----------
+    size : how many they are
+    parts, index : the list of the draft, and the place in it, of what has them
+    path : attributes from there to what they make
+    made : returns that of numbers (size,)
+    """
 
     size: int
-    put: Callable[[_Draft, Array], None]
-    now: Callable[[_Draft], Array] = lambda draft: np.zeros(0)
+    parts: str
+    index: int
+    path: tuple[str, ...]
+    made: Callable[[Array], Any] = lambda p: p
+
+    def put(self, draft: _Draft, p: Array) -> None:
+        """Put numbers into their place."""
+        parts = getattr(draft, self.parts)
+        parts[self.index] = _with(parts[self.index], self.path, self.made(p))
+
+    def now(self, draft: _Draft) -> Array:
+        """Return the numbers, of an inertia the matrix, that stand there."""
+        value = reduce(_inside, self.path, getattr(draft, self.parts)[self.index])
+        if self.path[-1:] == ("rotation",):
+            return np.array(Frame(value, np.zeros(3)).rpy())
+        return np.array(value)
+
+
+def _inside(whole: Any, name: str) -> Any:
+    """Return an attribute; the inertia of a massless link is zero."""
+    value = getattr(whole, name)
+    return Inertia.zero() if value is None and name == "inertia" else value
+
+
+def _with(whole: Any, path: tuple[str, ...], value: Any) -> Any:
+    """Return a copy with another value at a path of attributes."""
+    if not path:
+        return value
+    return replace(whole, **{path[0]: _with(_inside(whole, path[0]), path[1:], value)})
 
 
 class _Draft:
@@ -382,8 +418,7 @@ class _Draft:
     def __init__(self, model: Model) -> None:
         self.given: Description = model.description
         self.links, self.joints = list(self.given.links), list(self.given.joints)
-        self.loops = list(self.given.loops)
-        self.gravity = model.gravity
+        self.loops, self.gravity = list(self.given.loops), [model.gravity]
 
     def description(self) -> Description:
         links, joints, loops = tuple(self.links), tuple(self.joints), tuple(self.loops)
@@ -394,15 +429,11 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
     """Return what a name stands for, and its values (N, size)."""
     owner, _, word = name.rpartition(".")
     if name == GRAVITY:
-
-        def pull(draft: _Draft, p: Array) -> None:
-            draft.gravity = p
-
-        return _Entry(3, pull, lambda draft: np.array(draft.gravity)), value_rows(name, value, 3)
+        return _Entry(3, "gravity", 0, ()), value_rows(name, value, 3)
     if word in OF_LINK:
         return _of_link(description, name, owner, word, value)
     if word in OF_FRAME:
-        return _of_frame(description, name, owner, word, value)
+        return _of_frame(description, name, owner, word), value_rows(name, value, 3)
     if word in OF_LOOP:
         return _of_loop(description, name, owner, word, value)
     words = [*(f"LINK.{word}" for word in OF_LINK), *(f"JOINT.{word}" for word in OF_FRAME)]
@@ -430,69 +461,37 @@ def _of_link(
             raise ModelError(
                 f"parameter {name!r}: a moment of inertia is not negative, this is {least:g} kg m^2"
             )
-    else:
-        rows = value_rows(name, value, 1 if word == "mass" else 3)
-    if word == "mass" and rows.min() < 0.0:
+        return _Entry(rows.shape[1], "links", index, ("inertia", "central"), matrix), rows
+    if word == "centre":
+        return _Entry(3, "links", index, ("inertia", word)), value_rows(name, value, 3)
+    rows = value_rows(name, value, 1)
+    if rows.min() < 0.0:
         raise ModelError(f"parameter {name!r}: a mass is not negative, this is {rows.min():g} kg")
-
-    def put(draft: _Draft, p: Array) -> None:
-        own = draft.links[index].inertia or Inertia.zero()
-        if word == "mass":
-            own = replace(own, mass=p[0])
-        elif word == "centre":
-            own = replace(own, centre=p)
-        else:
-            own = replace(own, central=matrix(p))
-        draft.links[index] = replace(draft.links[index], inertia=own)
-
-    def now(draft: _Draft) -> Array:
-        own = draft.links[index].inertia or Inertia.zero()
-        return np.array(own.central if word == "inertia" else own.centre)
-
-    return _Entry(rows.shape[1], put, now), rows
+    return _Entry(1, "links", index, ("inertia", word), _single), rows
 
 
-def _of_frame(
-    description: Description, name: str, owner: str, word: str, value: ArrayLike
-) -> tuple[_Entry, Array]:
+def _single(p: Array) -> Any:
+    return p[0]
+
+
+def _of_frame(description: Description, name: str, owner: str, word: str) -> _Entry:
     joints = [joint.name for joint in description.joints]
     loops = [loop.name for loop in description.loops]
     stem, _, last = owner.rpartition(".")
     side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
     whose = stem if side == last else owner
-    place = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
+    index = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
     _on_rigid_links(description, name, whose)
-    rows = value_rows(name, value, 3)
-
-    def moved(frame: Frame, p: Array) -> Frame:
-        if word == "xyz":
-            return Frame(frame.rotation, p)
-        return Frame(matrix_from_rpy(*p), frame.translation)
-
-    def end_of(draft: _Draft) -> tuple[Joint | LoopEnd, str]:
-        """Return what has the frame, and under which name."""
-        if place >= len(joints):
-            return getattr(draft.loops[place - len(joints)], side), "frame"
-        joint: Joint = draft.joints[place]
+    frame: tuple[str, ...]
+    if index >= len(joints):
+        parts, index, frame = "loops", index - len(joints), (side, "frame")
+    else:
         # a joint that the tree walks backward sits with its described parent's frame on its child
-        return joint, "origin" if (side == SIDES[0]) != joint.turned else "child_frame"
-
-    def put(draft: _Draft, p: Array) -> None:
-        whose, key = end_of(draft)
-        changes: dict[str, Any] = {key: moved(getattr(whose, key), p)}
-        if isinstance(whose, Joint):
-            draft.joints[place] = replace(whose, **changes)
-            return
-        changes = {side: replace(whose, **changes)}
-        index = place - len(joints)
-        draft.loops[index] = replace(draft.loops[index], **changes)
-
-    def now(draft: _Draft) -> Array:
-        whose, key = end_of(draft)
-        frame: Frame = getattr(whose, key)
-        return np.array(frame.translation if word == "xyz" else frame.rpy())
-
-    return _Entry(3, put, now), rows
+        on_parent = (side == SIDES[0]) != description.joints[index].turned
+        parts, frame = "joints", ("origin" if on_parent else "child_frame",)
+    if word == "xyz":
+        return _Entry(3, parts, index, (*frame, "translation"))
+    return _Entry(3, parts, index, (*frame, "rotation"), lambda p: matrix_from_rpy(*p))
 
 
 def _on_rigid_links(description: Description, name: str, joint: str) -> None:
@@ -518,12 +517,7 @@ def _of_loop(
     rows = value_rows(name, value, 1)
     if not rows.min() > 0.0:
         raise ModelError(f"parameter {name!r}: a {word} is positive, this is {rows.min():g} m")
-
-    def put(draft: _Draft, p: Array) -> None:
-        changes: dict[str, Any] = {word: p[0]}
-        draft.loops[index] = replace(draft.loops[index], **changes)
-
-    return _Entry(1, put), rows
+    return _Entry(1, "loops", index, (word,), _single), rows
 
 
 def _place(where: str, what: str, name: str, names: list[str]) -> int:

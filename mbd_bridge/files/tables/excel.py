@@ -13,12 +13,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from mbd_bridge.base.errors import FileError, some, unknown_name
 from mbd_bridge.base.extras import needed
-from mbd_bridge.files.table import cannot_read, without_sheet
+from mbd_bridge.files.table import reading, without_sheet
 from mbd_bridge.files.tables.dialect import TextLine, separator_of
 from mbd_bridge.files.tables.text import TextSource
 
@@ -75,14 +76,11 @@ class ExcelSource(TextSource):
 def _check_sizes(path: str) -> None:
     """Refuse a workbook of which openpyxl would take more into memory than a table needs."""
     _openpyxl(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            parts = archive.infolist()
-            what = f"the workbook is larger than {MAX_BYTES} bytes when it is unpacked"
-            if sum(part.file_size for part in parts) <= MAX_BYTES:
-                what = next(filter(None, (_too_large(archive, part) for part in parts)), "")
-    except Bad as error:
-        raise cannot_read(path, error, WHAT) from error
+    with reading(path, Bad, WHAT), zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+        what = f"the workbook is larger than {MAX_BYTES} bytes when it is unpacked"
+        if sum(part.file_size for part in parts) <= MAX_BYTES:
+            what = next(filter(None, (_too_large(archive, part) for part in parts)), "")
     if what:
         raise FileError(f"{what}; save the sheet as CSV", path)
 
@@ -119,17 +117,14 @@ def _openpyxl(path: str) -> Any:
 
 
 def _open(path: str) -> Any:
-    try:
+    with reading(path, (*Bad, ParseError, SyntaxError), WHAT):
         return _openpyxl(path).load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    except (*Bad, ParseError, SyntaxError) as error:
-        raise cannot_read(path, error, WHAT) from error
 
 
 def _sheet(path: str, asked: str | None) -> tuple[str, list[str]]:
     """Return the sheet that is read, and the names of the others with numbers."""
-    book = _open(path)
-    names = [sheet.title for sheet in book.worksheets]
-    book.close()
+    with closing(_open(path)) as book:
+        names = [sheet.title for sheet in book.worksheets]
     if asked is not None:
         if asked not in names:
             raise FileError(unknown_name("sheet", asked, names), path)
@@ -151,18 +146,13 @@ def _has_numbers(path: str, sheet: str) -> bool:
 
 def _lines(path: str, sheet: str) -> Iterator[TextLine]:
     """Yield the rows of a sheet, cells with tabs between them."""
-    book = _open(path)
-    try:
+    with closing(_open(path)) as book, reading(path, (*Bad, ParseError, SyntaxError), WHAT):
         rows = book[sheet].iter_rows(values_only=True, max_row=MOST_ROWS)
         for number, row in enumerate(rows, start=1):
             cells = list(map(_text, row))
             while cells and not cells[-1]:
                 cells.pop()
             yield TextLine(number, "\t".join(cells), number)
-    except (*Bad, ParseError, SyntaxError) as error:
-        raise cannot_read(path, error, WHAT) from error
-    finally:
-        book.close()
 
 
 def _text(cell: object) -> str:

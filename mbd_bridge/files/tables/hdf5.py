@@ -36,12 +36,12 @@ from mbd_bridge.files.table import (
     Column,
     Floats,
     TableSource,
-    cannot_read,
     check_width,
     column_blocks,
     named_column,
     no_numbers,
     one_length,
+    reading,
 )
 
 
@@ -205,15 +205,10 @@ class Hdf5Source(TableSource):
 
     def __init__(self, path: str) -> None:
         h5py = package(path)
-        try:
-            with h5py.File(path, "r") as file:
-                read = _Attributes(path)
-                found = [
-                    _described(item, name, path, read) for name, item in _walk(h5py, file, path)
-                ]
-                attributes = {key: _text(read(file, key)) for key in file.attrs}
-        except Bad as error:
-            raise cannot_read(path, error, WHAT) from error
+        with reading(path, Bad, WHAT), h5py.File(path, "r") as file:
+            read = _Attributes(path)
+            found = [_described(item, name, path, read) for name, item in _walk(h5py, file, path)]
+            attributes = {key: _text(read(file, key)) for key in file.attrs}
         found.sort(key=lambda one: one.place)
         _check_places(found, path)
         rows = one_length({one.name: one.length for one in found}, path)
@@ -224,12 +219,12 @@ class Hdf5Source(TableSource):
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield rows, a slice of every dataset at a time."""
         h5py = package(self.path)
-        try:
-            with h5py.File(self.path, "r", rdcc_nbytes=KEPT_BYTES) as file:
-                datasets = [file[self._datasets[k]] for k in places]
-                yield from column_blocks(self, rows, [partial(_slice, d) for d in datasets])
-        except Bad as error:
-            raise cannot_read(self.path, error, WHAT) from error
+        with (
+            reading(self.path, Bad, WHAT),
+            h5py.File(self.path, "r", rdcc_nbytes=KEPT_BYTES) as file,
+        ):
+            datasets = [file[self._datasets[k]] for k in places]
+            yield from column_blocks(self, rows, [partial(_slice, d) for d in datasets])
 
 
 @contextlib.contextmanager
@@ -374,37 +369,30 @@ def _check_places(found: Sequence[_Found], path: str) -> None:
 
 def _described(item: Any, name: str, path: str, read: _Attributes) -> _Found:
     """Return what a dataset is."""
+    refuse = partial(FileError, file=path, element=f"dataset {name!r}")
     if item.is_virtual or item.external:
-        raise FileError(
+        raise refuse(
             "its numbers are in other files, and no file is read but the one that is named; copy "
-            "them into it",
-            path,
-            element=f"dataset {name!r}",
+            "them into it"
         )
     if item.ndim != 1:
-        raise FileError(
+        raise refuse(
             f"expected a column of numbers (N,), got a dataset of the shape {item.shape}; save "
-            f"each of its columns under its own name",
-            path,
-            element=f"dataset {name!r}",
+            f"each of its columns under its own name"
         )
     _check_numbers(item, name, path)
     if item.dtype.kind not in "fiu":
         raise no_numbers(path, name, item.dtype)
     size = item.shape[0] * item.dtype.itemsize
     if item.chunks and item.chunks[0] * item.dtype.itemsize > LARGEST_CHUNK:
-        raise FileError(
+        raise refuse(
             f"its chunks have {item.chunks[0]} numbers, and each is read as a whole; save it with "
-            f"smaller ones, such as {CHUNK}",
-            path,
-            element=f"dataset {name!r}",
+            f"smaller ones, such as {CHUNK}"
         )
     if size > MAX_BYTES and size > SPARSE * item.id.get_storage_size():
-        raise FileError(
+        raise refuse(
             f"it says that it has {item.shape[0]} numbers, but holds "
-            f"{item.id.get_storage_size()} bytes; save it anew",
-            path,
-            element=f"dataset {name!r}",
+            f"{item.id.get_storage_size()} bytes; save it anew"
         )
     said = [read(item, key) for key in (UNIT, "unit") if key in item.attrs]
     unit = _unit(said[0], name, path) if said else None

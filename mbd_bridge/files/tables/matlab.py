@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mbd_bridge.base.errors import FileError, some
-from mbd_bridge.files.table import Block, Column, Floats, TableSource, cannot_read
+from mbd_bridge.files.table import Block, Column, Floats, TableSource, reading
 
 HEADER = 128
 MATRIX, COMPRESSED = 14, 15
@@ -149,12 +149,9 @@ class MatlabSource(TableSource):
     """The vectors and matrices of a MATLAB file."""
 
     def __init__(self, path: str) -> None:
-        try:
-            with open(path, "rb") as file:
-                hdf5 = file.read(len(HDF5)) == HDF5
-                size = file.seek(0, 2)
-        except OSError as error:
-            raise cannot_read(path, error, WHAT) from error
+        with reading(path, (OSError,), WHAT), open(path, "rb") as file:
+            hdf5 = file.read(len(HDF5)) == HDF5
+            size = file.seek(0, 2)
         if size > LARGEST:
             raise FileError("the file is larger than 2 GB; save it in parts, or as HDF5", path)
         arrays = _of_hdf5(path) if hdf5 else _of_mat5(path)
@@ -174,11 +171,9 @@ class MatlabSource(TableSource):
 
 def _of_mat5(path: str) -> dict[str, Floats]:
     """Return the numeric variables of a file of version 5 or 7."""
-    try:
-        with open(path, "rb") as file:
-            found = mat5_arrays(file.read())
-    except (OSError, ValueError, zlib.error, struct.error, OverflowError) as error:
-        raise cannot_read(path, error, WHAT) from error
+    bad = (OSError, ValueError, zlib.error, struct.error, OverflowError)
+    with reading(path, bad, WHAT), open(path, "rb") as file:
+        found = mat5_arrays(file.read())
     return {name: np.asarray(np.squeeze(array)) for name, array in found.items()}
 
 
@@ -186,10 +181,8 @@ def _of_hdf5(path: str) -> dict[str, Floats]:
     """Return the numeric datasets of a file of version 7.3, whose matrices lie the other way."""
     from mbd_bridge.files.tables.hdf5 import Bad as BadHdf5, arrays
 
-    try:
+    with reading(path, BadHdf5, WHAT):
         found = dict(arrays(path))
-    except BadHdf5 as error:
-        raise cannot_read(path, error, WHAT) from error
     return {
         name.replace("/", "."): np.asarray(np.squeeze(array.T))
         for name, array in found.items()

@@ -29,12 +29,12 @@ from mbd_bridge.files.table import (
     Column,
     Floats,
     TableSource,
-    cannot_read,
     check_width,
     column_blocks,
     named_column,
     no_numbers,
     one_length,
+    reading,
 )
 
 COLUMNS, UNITS, ATTRIBUTES = "columns", "units", "attributes"
@@ -77,18 +77,13 @@ class NpzSource(TableSource):
     """A file of `numpy.savez` or `numpy.savez_compressed`."""
 
     def __init__(self, path: str) -> None:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = [name for name in archive.namelist() if name.endswith(END)]
-                names = [name.removesuffix(END) for name in entries]
-                check_width(len(set(names).difference(RESERVED)), path)
-                _check_entries(archive, path)
-                texts = {key: _texts(archive, key, path) for key in RESERVED if key in names}
-                self._kinds = {
-                    name: _kind(archive, name, path) for name in names if name not in texts
-                }
-        except Bad as error:
-            raise cannot_read(path, error, WHAT) from error
+        with reading(path, Bad, WHAT), zipfile.ZipFile(path) as archive:
+            entries = [name for name in archive.namelist() if name.endswith(END)]
+            names = [name.removesuffix(END) for name in entries]
+            check_width(len(set(names).difference(RESERVED)), path)
+            _check_entries(archive, path)
+            texts = {key: _texts(archive, key, path) for key in RESERVED if key in names}
+            self._kinds = {name: _kind(archive, name, path) for name in names if name not in texts}
         length = one_length({name: rows for name, (rows, _) in self._kinds.items()}, path)
         units = dict(zip(self._kinds, self._units(texts, path), strict=True))
         columns = [named_column(name, unit or None) for name, unit in units.items()]
@@ -127,17 +122,14 @@ class NpzSource(TableSource):
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield rows, read from all columns side by side."""
         names = [list(self._kinds)[k] for k in places]
-        try:
-            with contextlib.ExitStack() as stack:
-                archive = stack.enter_context(zipfile.ZipFile(self.path))
-                columns = []
-                for name in names:
-                    file = stack.enter_context(archive.open(name + END))
-                    _heading(file)
-                    columns.append(partial(_numbers, file, self._kinds[name][1]))
-                yield from column_blocks(self, rows, columns)
-        except Bad as error:
-            raise cannot_read(self.path, error, WHAT) from error
+        with reading(self.path, Bad, WHAT), contextlib.ExitStack() as stack:
+            archive = stack.enter_context(zipfile.ZipFile(self.path))
+            columns = []
+            for name in names:
+                file = stack.enter_context(archive.open(name + END))
+                _heading(file)
+                columns.append(partial(_numbers, file, self._kinds[name][1]))
+            yield from column_blocks(self, rows, columns)
 
 
 @contextlib.contextmanager
@@ -203,24 +195,21 @@ def _heading(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
 
 def _kind(archive: zipfile.ZipFile, name: str, path: str) -> tuple[int, np.dtype[np.generic]]:
     """Return length and type of a column."""
+    refuse = partial(FileError, file=path, element=f"array {name!r}")
     with archive.open(name + END) as file:
         shape, kind = _heading(file)
         start = file.tell()
     if len(shape) != 1:
-        raise FileError(
+        raise refuse(
             f"expected a column of numbers (N,), got an array of the shape {shape}; save each of "
-            f"its columns under its own name",
-            path,
-            element=f"array {name!r}",
+            f"its columns under its own name"
         )
     if kind.kind not in "fiu":
         raise no_numbers(path, name, kind)
     there = archive.getinfo(name + END).file_size - start
     if not 0 <= shape[0] * kind.itemsize <= there:
-        raise FileError(
-            f"it says that it has {shape[0]} numbers, but holds {there} bytes; write the file anew",
-            path,
-            element=f"array {name!r}",
+        raise refuse(
+            f"it says that it has {shape[0]} numbers, but holds {there} bytes; write the file anew"
         )
     return shape[0], kind
 
@@ -236,27 +225,20 @@ def _check_entries(archive: zipfile.ZipFile, path: str) -> None:
     """Refuse entries that are there twice, or that numpy.savez does not write."""
     seen, starts = set[str](), set[int]()
     for entry in archive.infolist():
+        refuse = partial(FileError, file=path, element=entry.filename)
         if entry.header_offset in starts:
-            raise FileError(
-                "it begins where another does; write the file anew", path, None, entry.filename
-            )
+            raise refuse("it begins where another does; write the file anew")
         starts.add(entry.header_offset)
         if entry.filename in seen:
-            raise FileError(
-                "it stands twice in the file; write it anew", path, None, entry.filename
-            )
+            raise refuse("it stands twice in the file; write it anew")
         if entry.compress_type not in WRITTEN_BY_NUMPY:
-            raise FileError(
+            raise refuse(
                 "expected it stored or deflated, as numpy.savez and savez_compressed do, got the "
-                f"compression {entry.compress_type}; write the file anew",
-                path,
-                element=entry.filename,
+                f"compression {entry.compress_type}; write the file anew"
             )
         if entry.file_size > UNFOLDS * (entry.compress_size + 1):
-            raise FileError(
-                f"{entry.compress_size} bytes cannot hold {entry.file_size}; write the file anew",
-                path,
-                element=entry.filename,
+            raise refuse(
+                f"{entry.compress_size} bytes cannot hold {entry.file_size}; write the file anew"
             )
         seen.add(entry.filename)
 

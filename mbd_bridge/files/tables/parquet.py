@@ -21,10 +21,10 @@ from mbd_bridge.files.table import (
     Column,
     Floats,
     TableSource,
-    cannot_read,
     check_width,
     named_column,
     no_numbers,
+    reading,
 )
 
 UNIT = b"unit"
@@ -39,13 +39,11 @@ class ParquetSource(TableSource):
 
     def __init__(self, path: str) -> None:
         arrow, parquet = packages(path)
-        try:
-            with parquet.ParquetFile(path) as file:
-                check_width(file.metadata.num_columns, path)
-                schema, rows = file.schema_arrow, file.metadata.num_rows
-                self._fields = [item.name for item in schema]
-        except (OSError, ValueError, arrow.ArrowException) as error:
-            raise cannot_read(path, error, WHAT) from error
+        bad = (OSError, ValueError, arrow.ArrowException)
+        with reading(path, bad, WHAT), parquet.ParquetFile(path) as file:
+            check_width(file.metadata.num_columns, path)
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+            self._fields = [item.name for item in schema]
         columns, kinds = [], arrow.types
         for item in schema:
             kind = item.type
@@ -65,16 +63,17 @@ class ParquetSource(TableSource):
         arrow, parquet = packages(self.path)
         share = os.stat(self.path).st_size / max(self.rows or 0, 1)
         fields = [self._fields[k] for k in places]
-        try:
-            with parquet.ParquetFile(self.path, page_checksum_verification=True) as file:
-                for batch in file.iter_batches(batch_size=rows, columns=fields):
-                    values = np.empty((batch.num_rows, len(fields)))
-                    for k, name in enumerate(fields):
-                        column = batch.column(batch.schema.get_field_index(name))
-                        values[:, k] = column.to_numpy(zero_copy_only=False)
-                    yield Block(values, None, share * len(values))
-        except (OSError, ValueError, arrow.ArrowException) as error:
-            raise cannot_read(self.path, error, WHAT) from error
+        bad = (OSError, ValueError, arrow.ArrowException)
+        with (
+            reading(self.path, bad, WHAT),
+            parquet.ParquetFile(self.path, page_checksum_verification=True) as file,
+        ):
+            for batch in file.iter_batches(batch_size=rows, columns=fields):
+                values = np.empty((batch.num_rows, len(fields)))
+                for k, name in enumerate(fields):
+                    column = batch.column(batch.schema.get_field_index(name))
+                    values[:, k] = column.to_numpy(zero_copy_only=False)
+                yield Block(values, None, share * len(values))
 
 
 @contextlib.contextmanager

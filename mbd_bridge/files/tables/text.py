@@ -23,7 +23,7 @@ from typing import NoReturn, TextIO
 import numpy as np
 
 from mbd_bridge.base.errors import FileError, is_plain
-from mbd_bridge.files.table import Block, Column, Floats, TableSource, cannot_read
+from mbd_bridge.files.table import Block, Column, Floats, TableSource, reading
 from mbd_bridge.files.tables.dialect import (
     BLANKS,
     FAILED,
@@ -57,21 +57,17 @@ class TextSource(TableSource):
     _rest: Iterator[TextLine] | None = None
 
     def __init__(self, path: str) -> None:
-        try:
+        with reading(path, (OSError,), "a CSV file"):
             file = _opened(path)
-        except OSError as error:
-            raise cannot_read(path, error, "a CSV file") from error
         with contextlib.ExitStack() as stack:
             stack.enter_context(file)
-            try:
+            with reading(path, (OSError,), "a CSV file"):
                 mode = os.fstat(file.fileno()).st_mode
                 if stat.S_ISDIR(mode):
                     raise IsADirectoryError(21, os.strerror(21))
                 lines = Lines(file, path)
                 self.path = path
                 dialect, rows = self._begin(iter(lines))
-            except OSError as error:
-                raise cannot_read(path, error, "a CSV file") from error
             if not stat.S_ISREG(mode):
                 self._rest, self._open = rows, stack.pop_all()
                 self.once = True
@@ -93,15 +89,13 @@ class TextSource(TableSource):
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield blocks of rows; a last one without rows tells of the rest of the file."""
-        try:
+        with reading(self.path, (OSError,), "a CSV file"):
             if self._rest is not None:
                 with self._open:
                     yield from self._blocks(self._rest, rows, places)
                 return
             _, lines = self._begin(self.lines())
             yield from self._blocks(lines, rows, places)
-        except OSError as error:
-            raise cannot_read(self.path, error, "a CSV file") from error
 
     def _begin(self, lines: Iterator[TextLine]) -> tuple[Dialect, Iterator[TextLine]]:
         """Return how a text is written, and its lines from the first row on."""
