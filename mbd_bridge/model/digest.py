@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import uuid
-from dataclasses import fields, is_dataclass
-from functools import cache
+from dataclasses import is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def digest(model: Model) -> str:
     """
     sink = hashlib.sha256()
 
-    def take(value: object) -> None:
+    def take(value: Any) -> None:
         """Take in all that a value holds."""
         if isinstance(value, np.ndarray):
             sink.update(f"|{value.shape}".encode() + (value + 0.0).tobytes())  # no -0.0
@@ -31,9 +31,9 @@ def digest(model: Model) -> str:
             sink.update(f"|{type(value).__name__} {len(value)}".encode())
             for item in value:
                 take(item)
-        elif names := _fields(type(value)):
+        elif is_dataclass(value) and not isinstance(value, JointType):  # its text says all
             sink.update(f"|{type(value).__name__}".encode())
-            for name in names:
+            for name in value.__dataclass_fields__:
                 take(getattr(value, name))
         else:
             sink.update(f"|{value + 0.0 if isinstance(value, float) else value!r}".encode())
@@ -47,14 +47,6 @@ def digest(model: Model) -> str:
     if model.cuts:
         take(model.rank_tolerance)  # which rows a kernel leaves out
     return sink.hexdigest()
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    """Return the names of what an object holds; of a joint's type, which says all, none."""
-    if not is_dataclass(kind) or issubclass(kind, JointType):
-        return ()
-    return tuple(field.name for field in fields(kind))
 
 
 def _source(kind: type) -> str:
