@@ -12,7 +12,9 @@ import errno
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from mbd_bridge.base.errors import MbdError
 
@@ -75,7 +77,8 @@ def _main(arguments: Sequence[str] | None) -> int:
                 f"{several_motions(options, unknown)}"
             )
         machine.listener = _say_compilation
-        with inputs_kept(output_files(options)):
+        with inputs_kept(output_files(options)), warnings.catch_warnings():
+            warnings.showwarning = _say_warning
             for name in INPUTS:  # the readers tell of these and of all others, later
                 if isinstance(path := getattr(options, name, None), str):
                     note_input(path)
@@ -112,6 +115,20 @@ def _say_compilation(lines: int, seconds: float) -> None:
     from mbd_bridge.cli.screen import say_compilation
 
     say_compilation(lines, seconds)
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning that no command has taken up, without a line of Python."""
+    from mbd_bridge.cli.screen import say
+
+    say(str(message), "warning")
 
 
 def _tell(text: str) -> None:

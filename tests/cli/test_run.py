@@ -87,3 +87,10 @@ def test_a_signal_ends_other_commands_without_traces(tmp_path):
     assert process.returncode == 128 + signal.SIGTERM
     assert said == "interrupted\n"
     assert not [*tmp_path.iterdir()]
+
+
+def test_warnings_that_a_command_does_not_take_up_are_said_without_lines_of_python():
+    with command("run", OWN / "kuka_iiwa.urdf", "--seconds", "0.01") as process:
+        said = process.stderr.read()
+    assert "warning: damping of 7 joints is not part of this motion\n" in said
+    assert "MbdWarning" not in said

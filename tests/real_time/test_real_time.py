@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 import weakref
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.real_time import record, runner
-from mbd_bridge.base.errors import NoDisplayError
+from mbd_bridge.base.errors import NoDisplayError, StateError
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.view.show import LiveWindow
 from tests.machines import four_bar
@@ -142,6 +143,17 @@ def test_a_run_of_days_keeps_its_last_records_and_counts_all_steps(driven, monke
     assert run.q.tolist() == every_row.q[-50:].tolist()
     assert "of 300 deadlines missed" in run.report() and "300 steps" in repr(run)
     assert run.percentiles()["took"]["max"] >= run.took.max() > 0.0
+
+
+def test_a_run_whose_records_would_fill_the_memory_is_refused_before_it_begins(driven):
+    with pytest.raises(StateError, match=r"records of .* GiB, .*every="):
+        driven.run(30 * 86_400.0)
+
+
+def test_columns_of_a_report_stay_apart_however_late_a_run_is(driven):
+    run = driven.run(0.01, rate=FAST)
+    late = replace(run, late=run.late + 3e4)  # 8 hours
+    assert all(word == "µs" for word in re.findall(r"µ\S*", late.report()))
 
 
 def test_a_histogram_knows_percentiles_to_half_a_percent():

@@ -42,6 +42,7 @@ from mbd_bridge.motion.table import attributes, motion_columns
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
 from mbd_bridge.simulation.outcome import FINISHED, MotionEnd, Outcome
+from mbd_bridge.simulation.run.problem import check_records
 from mbd_bridge.simulation.steps.schemes import compiled_scheme
 from mbd_bridge.simulation.steps.stepping import Stepping
 from mbd_bridge.simulation.system import HasModel, System
@@ -189,9 +190,9 @@ class RealTimeRun:
         """Return the percentiles and missed deadlines as a table of text."""
         rows = self.percentiles()
         names = list(rows["late"])
-        lines = [" " * 12 + "".join(f"{name:>10}" for name in names)]
+        lines = [" " * 12 + "".join(f"{name:>13}" for name in names)]
         for what, label in (("late", "begins late"), ("took", "takes")):
-            numbers = "".join(f"{1e6 * rows[what][name]:>7.0f} µs" for name in names)
+            numbers = "".join(f" {1e6 * rows[what][name]:>9.0f} µs" for name in names)
             lines.append(f"{label:<12}{numbers}")
         share = 100.0 * self.missed / max(self.steps, 1)
         lines.append(f"{self.missed} of {self.steps} deadlines missed ({share:.3g} %)")
@@ -374,6 +375,8 @@ class RealTime:
         late = one_of("late", late, ("catch up", "slip"), StateError)
         every, window = whole_number("every", every), flag("window", window)
         most = None if keep is None else whole_number("keep", keep)
+        if most is None and steps < math.inf:
+            check_records(self.system.model, int(steps), every)
         observe = function_or_none("outputs", outputs, "a function of (t, values)")
         drive = inputs if callable(inputs) else None
         if inputs is not None and drive is None:
