@@ -25,7 +25,7 @@ import numpy as np
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.units import find_unit
-from mbd_bridge.kernels.expression import VARIABLE_POWER, Symbolic, operate, plain
+from mbd_bridge.kernels.expression import VARIABLE_POWER, Scalars, Symbolic, operate, plain
 from mbd_bridge.kernels.ops import COMPARISONS
 
 # A value with its first and second derivative along time, carried through a formula.
@@ -73,7 +73,7 @@ class Truth(Symbolic):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Jet(Symbolic):
+class Jet(Scalars):
     """A scalar f(t) with f'(t) and f''(t)."""
 
     value: Any
@@ -149,53 +149,6 @@ class Jet(Symbolic):
 
     def __rpow__(self, base: Any) -> NoReturn:
         raise StateError(f"{VARIABLE_POWER}; {JET_ADVICE}")
-
-    def sin(self) -> Jet:
-        """Return the sine (NumPy's ``np.sin`` calls this)."""
-        return self._chain(*slopes("sin", self.value))
-
-    def cos(self) -> Jet:
-        """Return the cosine."""
-        return self._chain(*slopes("cos", self.value))
-
-    def tan(self) -> Jet:
-        """Return the tangent."""
-        return self.sin() / self.cos()
-
-    def sqrt(self) -> Jet:
-        """Return the square root."""
-        return self._chain(*slopes("sqrt", self.value))
-
-    def exp(self) -> Jet:
-        """Return e to this power."""
-        return self._chain(*slopes("exp", self.value))
-
-    def log(self) -> Jet:
-        """Return the natural logarithm."""
-        return self._chain(*slopes("log", self.value))
-
-    def tanh(self) -> Jet:
-        """Return the hyperbolic tangent."""
-        return self._chain(*slopes("tanh", self.value))
-
-    def arcsin(self) -> Jet:
-        """Return the inverse sine."""
-        return self._chain(*slopes("asin", self.value))
-
-    def arccos(self) -> Jet:
-        """Return the inverse cosine."""
-        return self._chain(*slopes("acos", self.value))
-
-    def arctan(self) -> Jet:
-        """Return the inverse tangent."""
-        return self._chain(*slopes("atan", self.value))
-
-    def arctan2(self, x: Any) -> Jet:
-        """Return the angle of the point (x, self)."""
-        return _angle(self, lift(x))
-
-    def __abs__(self) -> Jet:
-        return self._chain(*slopes("abs", self.value))
 
     def __lt__(self, other: Any) -> Any:
         return Jet.operate("lt", self, other)

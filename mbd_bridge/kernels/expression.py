@@ -65,6 +65,62 @@ class Symbolic:
         raise NotImplementedError
 
 
+class Scalars(Symbolic):
+    """Scalars, of which NumPy's functions ask methods of their names: ``np.sin(x)`` calls this."""
+
+    __slots__ = ()
+
+    def sin(self) -> Scalar:
+        """Return the sine."""
+        return self.operate("sin", self)
+
+    def cos(self) -> Scalar:
+        """Return the cosine."""
+        return self.operate("cos", self)
+
+    def tan(self) -> Scalar:
+        """Return the tangent."""
+        return self.sin() / self.cos()
+
+    def sqrt(self) -> Scalar:
+        """Return the square root."""
+        return self.operate("sqrt", self)
+
+    def exp(self) -> Scalar:
+        """Return e to this power."""
+        return self.operate("exp", self)
+
+    def log(self) -> Scalar:
+        """Return the natural logarithm."""
+        return self.operate("log", self)
+
+    def tanh(self) -> Scalar:
+        """Return the hyperbolic tangent."""
+        return self.operate("tanh", self)
+
+    def arcsin(self) -> Scalar:
+        """Return the inverse sine."""
+        return self.operate("asin", self)
+
+    def arccos(self) -> Scalar:
+        """Return the inverse cosine."""
+        return self.operate("acos", self)
+
+    def arctan(self) -> Scalar:
+        """Return the inverse tangent."""
+        return self.operate("atan", self)
+
+    def arctan2(self, x: Any) -> Scalar:
+        """Return the angle of the point (x, self)."""
+        return self.operate("atan2", self, x)
+
+    def fabs(self) -> Scalar:
+        """Return the absolute value."""
+        return self.operate("abs", self)
+
+    __abs__ = fabs
+
+
 def plain(value: Any) -> Any:
     """Return NumPy's scalars, and arrays without axes, as Python's: 64 bits, and their own sign.
 
@@ -279,7 +335,7 @@ class Tape:
         return found
 
 
-class Expression(Symbol):
+class Expression(Symbol, Scalars):
     """One scalar on a tape; behaves like a float, but a comparison of it is a `Condition`."""
 
     __slots__ = ()
@@ -428,55 +484,6 @@ class Expression(Symbol):
     def __rpow__(self, base: Any) -> NoReturn:
         raise KernelError(VARIABLE_POWER)
 
-    def sin(self) -> Scalar:
-        """Return the sine (NumPy's ``np.sin`` calls this on object arrays)."""
-        return apply("sin", self)
-
-    def cos(self) -> Scalar:
-        """Return the cosine."""
-        return apply("cos", self)
-
-    def tan(self) -> Scalar:
-        """Return the tangent."""
-        return apply("sin", self) / apply("cos", self)
-
-    def sqrt(self) -> Scalar:
-        """Return the square root."""
-        return apply("sqrt", self)
-
-    def exp(self) -> Scalar:
-        """Return e to this power."""
-        return apply("exp", self)
-
-    def log(self) -> Scalar:
-        """Return the natural logarithm."""
-        return apply("log", self)
-
-    def tanh(self) -> Scalar:
-        """Return the hyperbolic tangent."""
-        return apply("tanh", self)
-
-    def arcsin(self) -> Scalar:
-        """Return the inverse sine."""
-        return apply("asin", self)
-
-    def arccos(self) -> Scalar:
-        """Return the inverse cosine."""
-        return apply("acos", self)
-
-    def arctan(self) -> Scalar:
-        """Return the inverse tangent."""
-        return apply("atan", self)
-
-    def arctan2(self, x: Any) -> Scalar:
-        """Return the angle of the point (x, self)."""
-        return apply("atan2", self, x)
-
-    def fabs(self) -> Scalar:
-        """Return the absolute value."""
-        return apply("abs", self)
-
-    __abs__ = fabs
     __hash__ = Symbol.__hash__
 
     def __eq__(self, other: object) -> Any:
