@@ -338,12 +338,12 @@ class Formula:
         return f"Formula({self.text!r})"
 
 
-def text_formula(kind: str, name: str, text: str | Formula) -> Formula:
-    """Return the formula of a prescribed motion or a torque; messages name it."""
+def text_formula(where: str, text: str | Formula) -> Formula:
+    """Return the formula of a prescribed motion or a torque; `where` is for messages."""
     try:
         return Formula(text) if isinstance(text, str) else text
     except StateError as problem:
-        raise StateError(f"{kind} {name!r}: {problem}") from None
+        raise StateError(f"{where}: {problem}") from None
 
 
 class _Reader:

@@ -11,7 +11,7 @@ BAR = four_bar()
 
 FOR_ALL = [
     ({"torque": lambda t, q, v: 1.0}, "the function returned"),
-    ({"torque": lambda t, q, v: np.ones(2)}, "expected .3,. forces"),
+    ({"torque": lambda t, q, v: np.ones(2)}, "function of .t, q, v. that returns .3,."),
     ({"torque": lambda t, q, v: np.ones((3, 1))}, "the function returned"),
     ({"torque": lambda t, q, v: "abc"}, "the function returned"),
     ({"torque": "sin(t)"}, "torque: expected forces by velocity name"),

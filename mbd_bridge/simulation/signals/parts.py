@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.arguments import by_name
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.forces.formula import Formula, text_formula
+from mbd_bridge.forces.formula import Formula
 from mbd_bridge.forces.varying import Input, Sampled, Varying
-from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.external.force import ExternalForce, Reference
 from mbd_bridge.motion.external.forces import ExternalForces, File, external_forces
 from mbd_bridge.simulation.signals.signal import (
     HELD,
+    WRENCH,
     Constant,
     Signal,
     StateFunction,
     TracedSignal,
-    finite,
+    signal_of,
 )
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from mbd_bridge.solve.wrenches import check_axes, links_of
@@ -95,32 +95,22 @@ def torque_parts(model: Model, torque: Torque) -> tuple[TorquePart, ...]:
     """Return what acts along velocities, checked."""
     if torque is None:
         return ()
-    every = tuple(range(model.nv))
-    if isinstance(torque, Sampled | Input):
-        return (TorquePart(every, torque),)
-    if callable(torque):
-        return (TorquePart(every, TracedSignal(Checked(model, torque))),)
-    if not isinstance(torque, Mapping):
-        return (TorquePart(every, _vector(model, torque)),)
-    return tuple(
-        TorquePart((velocity_place(model, name),), force_signal(name, given))
-        for name, given in torque.items()
+    if isinstance(torque, Mapping):
+        return tuple(
+            TorquePart((velocity_place(model, name),), force_signal(name, given))
+            for name, given in torque.items()
+        )
+    expected = (
+        f"forces by velocity name, numbers ({model.nv},) or (N, {model.nv}), or a function of "
+        f"(t, q, v) that returns ({model.nv},), along {', '.join(model.velocity_names)}"
     )
+    every = tuple(range(model.nv))
+    return (TorquePart(every, signal_of("torque", torque, model.nv, expected)),)
 
 
 def force_signal(name: str, given: Any) -> Signal:
     """Return the signal that is given along one velocity."""
-    where = f"torque {name!r}"
-    if isinstance(given, Sampled | Input):
-        return given
-    if isinstance(given, tuple):
-        return PolynomialSignal.lines(where, given)
-    if isinstance(given, str | Formula):
-        formula = given if isinstance(given, Formula) else text_formula("torque", name, given)
-        return TracedSignal(OfTime(formula), formula.text)
-    if callable(given):
-        return TracedSignal(given)
-    return Constant.each(where, given, EXPECTED)
+    return signal_of(f"torque {name!r}", given, None, EXPECTED)
 
 
 def velocity_place(model: Model, name: str) -> int:
@@ -128,53 +118,6 @@ def velocity_place(model: Model, name: str) -> int:
     if not isinstance(name, str) or name not in model.velocity_names:
         raise StateError("torque: " + unknown_name("velocity", name, model.velocity_names))
     return model.velocity_names.index(name)
-
-
-def _vector(model: Model, torque: Any) -> Constant:
-    try:
-        values = np.array(as_floats("torque", torque))
-    except StateError as problem:
-        raise StateError(
-            f"torque: expected forces by velocity name, a vector of numbers, or a function of "
-            f"(t, q, v), got {torque!r:.60} ({problem})"
-        ) from None
-    if values.ndim == 2 and not len(values):
-        raise StateError("torque: expected at least one trajectory, got none")
-    if values.shape[-1:] != (model.nv,) or values.ndim > 2:
-        raise StateError(
-            f"torque: expected ({model.nv},) or (N, {model.nv}) with the same N everywhere, got "
-            f"{values.shape}"
-        )
-    return Constant(finite("torque", np.atleast_2d(values)))
-
-
-@dataclass(frozen=True)
-class OfTime:
-    """A formula of t as a function of (t, q, v)."""
-
-    formula: Formula
-
-    def __call__(self, t: Any, q: Array, v: Array) -> Any:
-        """Return the value."""
-        return self.formula(t)
-
-
-@dataclass(frozen=True, eq=False)
-class Checked:
-    """A function of (t, q, v) that complains of forces that are not one a velocity."""
-
-    model: Model
-    torque: StateFunction
-
-    def __call__(self, t: Any, q: Array, v: Array) -> Array:
-        """Return the forces (nv,)."""
-        found = np.asarray(self.torque(t, q, v))
-        if found.shape != (self.model.nv,) or found.dtype.kind not in "fiubO":
-            raise StateError(
-                f"torque: the function returned {found!r:.60}; expected ({self.model.nv},) forces, "
-                f"along {', '.join(self.model.velocity_names)}"
-            )
-        return found
 
 
 Wrench: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | StateFunction | Sampled | Input
@@ -194,6 +137,11 @@ FAR = 1e9
 
 
 ADVICE = "force in N, then moment in N m, about the link's origin"
+
+A_WRENCH = (
+    f"a wrench, (6,), (N, 6) for N trajectories, a table, or a function of (t, q, v) that returns "
+    f"six: {ADVICE}, in the link's axes (external_in='world': in the world's)"
+)
 
 
 class WrenchPart(NamedTuple):
@@ -222,7 +170,8 @@ def wrench_parts(
             continue
         by_link = cast("ByLink | None", one)
         for name in links_of(by_link):
-            signal = _signal(name, (by_link or {})[name])
+            where, given = f"external[{name!r}]", (by_link or {})[name]
+            signal = signal_of(where, given, WRENCH, A_WRENCH)
             parts.append(WrenchPart(name, model.link_number(name), axes, signal))
     return tuple(parts)
 
@@ -271,58 +220,6 @@ class _Traced:
     def __call__(self, t: Any, q: Array, v: Array) -> Array:
         """Return the wrench (6,) as it is given."""
         return self.force.traced(self.model, t, q, v)
-
-
-def _signal(name: str, given: Any) -> Signal:
-    where = f"external[{name!r}]"
-    if isinstance(given, Sampled | Input):
-        return given
-    if callable(given):
-        return TracedSignal(WrenchOf(name, given))
-    if isinstance(given, tuple) and len(given) == 2:
-        return PolynomialSignal.lines(where, given, size=6)
-    try:
-        values = as_floats(where, given)
-    except StateError:
-        values = np.zeros(0)
-    if values.shape[-1:] != (6,) or values.ndim > 2:
-        raise _misshapen(name, np.shape(given) if values.size else values.shape)
-    if not len(values):
-        raise StateError(f"{where}: expected at least one trajectory, got none")
-    return Constant(finite(where, np.atleast_2d(values)))
-
-
-@dataclass(frozen=True, eq=False)
-class WrenchOf:
-    """A function of (t, q, v) that complains of what is no wrench."""
-
-    name: str
-    function: StateFunction
-
-    def __call__(self, t: Any, q: Array, v: Array) -> Array:
-        """Return the wrench (6,)."""
-        return as_wrench(self.name, self.function(t, q, v))
-
-
-def as_wrench(name: str, given: Any) -> Array:
-    """Return what a function has given as an array (6,) of floats or of symbols."""
-    try:
-        array = np.asarray(given)
-    except ValueError:  # lists of several lengths
-        array = np.zeros(0)
-    if not is_traced(array):
-        array = as_floats(f"external[{name!r}]", given)
-    if array.shape != (6,):
-        raise _misshapen(name, array.shape)
-    return array
-
-
-def _misshapen(name: str, shape: tuple[int, ...]) -> StateError:
-    return StateError(
-        f"external[{name!r}] has the shape {shape}; along a simulation a wrench is (6,), (N, 6) "
-        f"for N trajectories, a table, or a function of (t, q, v) that returns six: {ADVICE}, in "
-        f"the link's axes (external_in='world': in the world's)"
-    )
 
 
 def element_parts(elements: Sequence[ForceElement]) -> tuple[ElementPart, ...]:

@@ -155,11 +155,11 @@ def _signal(name: str, given: Any, start: float) -> Constant | TracedSignal | Po
     if isinstance(given, tuple):
         return PolynomialSignal.spline(where, given)
     if isinstance(given, str):
-        given = text_formula("prescribed motion", name, given)
+        given = text_formula(where, given)
     if callable(given):
         _try(name, given, start)
         return TracedSignal(given, given.text if isinstance(given, Formula) else None, of_time=True)
-    return Constant.each(where, given, EXPECTED)
+    return Constant.each(where, given, None, EXPECTED)
 
 
 def _try(name: str, function: Callable[[Any], Any], t: float) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.formula import Jet, lift
+from mbd_bridge.forces.formula import Formula, Jet, lift, text_formula
 from mbd_bridge.forces.varying import Input, Sampled
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
@@ -41,17 +41,19 @@ class Constant:
     values: Array
 
     @staticmethod
-    def each(where: str, given: Any, expected: str) -> Constant:
-        """Return a number for all trajectories, or one for each; `expected` is for the message."""
+    def each(where: str, given: Any, size: int | None, expected: str) -> Constant:
+        """Return numbers for all trajectories, or some for each; see `signal_of`."""
         try:
-            values = np.atleast_1d(as_floats(where, given))
+            values = as_floats(where, given)
         except StateError:
-            values = np.zeros((0, 0))
-        if values.shape == (0,):
+            raise StateError(f"{where}: expected {expected}, got {given!r:.60}") from None
+        tail = () if size is None else (size,)
+        outer = values.ndim - len(tail)
+        if outer not in (0, 1) or values.shape[outer:] != tail:
+            raise StateError(f"{where} has the shape {values.shape}; expected {expected}")
+        if not values.size:
             raise StateError(f"{where}: expected at least one trajectory, got none")
-        if values.ndim != 1:
-            raise StateError(f"{where}: expected {expected}, got {given!r:.60}")
-        return Constant(finite(where, values)[:, None])
+        return Constant(finite(where, values.reshape(-1, size or 1)))
 
     @property
     def number(self) -> int:
@@ -84,6 +86,65 @@ Signal: TypeAlias = Constant | TracedSignal | PolynomialSignal | Sampled | Input
 
 HELD = Constant, Sampled, Input
 """Signals whose numbers stay during a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sized:
+    """A function of (t, q, v) that complains of what is not `size` numbers."""
+
+    where: str
+    function: StateFunction
+    size: int
+    expected: str
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Array:
+        """Return the numbers (size,), floats or symbols."""
+        given = self.function(t, q, v)
+        try:
+            found = np.asarray(given)
+        except ValueError:  # lists of several lengths
+            found = np.zeros(0)
+        if found.shape != (self.size,) or found.dtype.kind not in "fiubO":
+            raise StateError(
+                f"{self.where}: the function returned {given!r:.60}, which has the shape "
+                f"{found.shape}; expected {self.expected}"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class _OfTime:
+    """A formula of t as a function of (t, q, v)."""
+
+    formula: Formula
+
+    def __call__(self, t: Any, q: Array, v: Array) -> Any:
+        """Return the value."""
+        return self.formula(t)
+
+
+def signal_of(where: str, given: Any, size: int | None, expected: str) -> Signal:
+    """Return the signal for what a user gives for forces.
+
+    Parameters
+    ----------
+    where, expected : for messages: what it is given for, what may be given
+    size : of the vector that it is; None for one number, which may be a formula too
+    """
+    if isinstance(given, Sampled | Input):
+        return given
+    if isinstance(given, tuple) and (size is None or (size == WRENCH and len(given) == 2)):
+        return PolynomialSignal.lines(where, given, size or 1)
+    if size is None and isinstance(given, str | Formula):
+        formula = text_formula(where, given)
+        return TracedSignal(_OfTime(formula), formula.text)
+    if callable(given):
+        return TracedSignal(given if size is None else _Sized(where, given, size, expected))
+    return Constant.each(where, given, size, expected)
+
+
+WRENCH = 6
+"""Numbers of a wrench, which a table may give."""
 
 
 def jets(signal: TracedSignal, t: Any) -> Jet:
