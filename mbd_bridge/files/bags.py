@@ -79,8 +79,8 @@ class Said(NamedTuple):
 
 def is_bag(path: str | os.PathLike[str]) -> bool:
     """Return whether a path looks like a bag: by its suffix, or a folder with metadata."""
-    place = file_path("path", path)
-    return Path(place).suffix.lower() in SUFFIXES or os.path.isfile(os.path.join(place, METADATA))
+    bag = file_path("path", path)
+    return Path(bag).suffix.lower() in SUFFIXES or os.path.isfile(os.path.join(bag, METADATA))
 
 
 def read_bag(
@@ -151,8 +151,11 @@ def read_bag(
     efforts, which = _where_given([s.efforts for s in states], reader.names, "efforts", notes)
     columns += [Column(joint + EFFORT) for joint in which]
     values = np.column_stack([values, efforts])
-    said = {CLOCK: HEADER if clock == "header" else RECORDED, OTHERS: ", ".join(reader.others())}
-    return Bag(ColumnTable(tuple(columns), values, None, name, said), tuple(notes))
+    attributes = {
+        CLOCK: HEADER if clock == "header" else RECORDED,
+        OTHERS: ", ".join(reader.others()),
+    }
+    return Bag(ColumnTable(tuple(columns), values, None, name, attributes), tuple(notes))
 
 
 class _Reader:
@@ -168,8 +171,8 @@ class _Reader:
 
     def states(self, topic: str | None) -> Iterator[StateSample]:
         """Yield the states in the messages of a topic."""
-        for recorded, said in self._messages(topic):
-            state = self._state(said, recorded)
+        for recorded, message in self._messages(topic):
+            state = self._state(message, recorded)
             if state is not None:
                 yield state
 
@@ -201,9 +204,9 @@ class _Reader:
 
     def check_names(self) -> None:
         """Refuse names that were given for joints that no message has."""
-        for there, here in self._joints.items():
-            if here is not None and there not in self.seen:
-                joints = unknown_name(f"joint of {self._topic}", there, sorted(self.seen))
+        for joint, here in self._joints.items():
+            if here is not None and joint not in self.seen:
+                joints = unknown_name(f"joint of {self._topic}", joint, sorted(self.seen))
                 raise FileError(joints, self.path)
 
     def _chosen(self, connections: Sequence[Any], topic: str | None) -> list[Any]:
@@ -215,18 +218,19 @@ class _Reader:
             raise FileError(f'{message} one with topic="..." (--topic)', self.path)
         chosen = [c for c in states if topic is None or c.topic == topic]
         if not chosen:
-            there = sorted({f"{c.topic} ({c.msgtype})" for c in connections})
+            topics_of_bag = sorted({f"{c.topic} ({c.msgtype})" for c in connections})
             what = "no topic" if topic is None else f"no topic {topic!r}"
             raise FileError(
-                f"{what} with joint states, {MESSAGE}; the bag has {some(there, SHOWN) or 'none'}",
+                f"{what} with joint states, {MESSAGE}; the bag has "
+                f"{some(topics_of_bag, SHOWN) or 'none'}",
                 self.path,
             )
         self._topic = chosen[0].topic
         return chosen
 
-    def _state(self, said: Said, recorded: int) -> StateSample | None:
+    def _state(self, message: Said, recorded: int) -> StateSample | None:
         """Return the joints wanted, in one order."""
-        stamp, named, positions = said[:3]
+        stamp, named, positions = message[:3]
         if len(positions) != len(named):
             raise self._error(
                 f"expected a position of each of its {len(named)} joints, got {len(positions)}",
@@ -236,7 +240,7 @@ class _Reader:
         if order is None:
             self._skipped += 1
             return None
-        more = said.velocities, said.efforts
+        more = message.velocities, message.efforts
         rates, efforts = (x[order] if len(x) == len(named) else np.zeros(0) for x in more)
         return StateSample(stamp, recorded, positions[order], rates, efforts)
 
@@ -268,20 +272,20 @@ class _Reader:
         return self._orders[named]
 
     def _error(self, message: str) -> FileError:
-        place = f"{self._topic}, message {self._count} (the first is 0)"
-        return FileError(message, self.path, element=place)
+        element = f"{self._topic}, message {self._count} (the first is 0)"
+        return FileError(message, self.path, element=element)
 
 
 def _where_given(
     each: Sequence[Floats], names: Sequence[str], what: str, notes: list[str]
 ) -> tuple[Floats, list[str]]:
     """Return velocities or efforts (N, n) and whose they are: those that the publisher gives."""
-    given = [one for one in each if len(one)]
-    if len(given) < len(each):
-        if given:
-            notes.append(f"{what} stand in {len(given)} of {len(each)} messages: left out")
+    stated = [sample for sample in each if len(sample)]
+    if len(stated) < len(each):
+        if stated:
+            notes.append(f"{what} stand in {len(stated)} of {len(each)} messages: left out")
         return np.zeros((len(each), 0)), []
-    rates = np.array(given)
+    rates = np.array(stated)
     kept = [k for k in range(len(names)) if not np.isnan(rates[:, k]).all()]
     absent = [name for k, name in enumerate(names) if k not in kept]
     if absent:

@@ -148,15 +148,15 @@ def check_loops(
     names = {link.name for link in links}
     taken: dict[str, Named] = {joint.name: joint for joint in joints}
     for loop in loops:
-        place = (loop.source or file, loop.line, f"loop {quote(loop.name)}")
-        _take_name(taken, loop, place)
+        where = (loop.source or file, loop.line, f"loop {quote(loop.name)}")
+        _take_name(taken, loop, where)
         for end in (loop.predecessor, loop.successor):
             if end.link not in names:
                 message = unknown("link", end.link, (link.name for link in links))
-                raise FileError(f"{message}. Correct the name or add the <link>", *place)
+                raise FileError(f"{message}. Correct the name or add the <link>", *where)
         if loop.predecessor.link == loop.successor.link:
             message = f"both sides are on link {quote(loop.successor.link)}; a loop joins two links"
-            raise FileError(message, *place)
+            raise FileError(message, *where)
 
 
 Named = Joint | Loop | Coupling
@@ -178,24 +178,24 @@ def check_couplings(
     by_name = {joint.name: joint for joint in joints}
     taken: dict[str, Named] = {**by_name, **{loop.name: loop for loop in loops}}
     for coupling in couplings:
-        place = (coupling.source or file, coupling.line, f"coupling {quote(coupling.name)}")
-        _take_name(taken, coupling, place)
+        where = (coupling.source or file, coupling.line, f"coupling {quote(coupling.name)}")
+        _take_name(taken, coupling, where)
         for name in (coupling.joint, *(leader for leader, _ in coupling.follows)):
             joint = by_name.get(name) or by_name.get(name.rpartition(".")[0])
             if joint is None:
                 known = (other.name for other in joints if other.type != "fixed")
                 message = f"{unknown('joint', name, known)}. Couplings join joints of the tree"
-                raise FileError(message, *place)
+                raise FileError(message, *where)
             if joint.type == "fixed" or (joint.name == name and joint.type not in ONE_FREEDOM):
-                own = "it has none" if joint.type == "fixed" else f"name one, such as {name}.x"
-                message = f"couplings join coordinates, and {quote(name)} is {joint.type}: {own}"
-                raise FileError(message, *place)
+                advice = "it has none" if joint.type == "fixed" else f"name one, such as {name}.x"
+                message = f"couplings join coordinates, and {quote(name)} is {joint.type}: {advice}"
+                raise FileError(message, *where)
         leaders = [leader for leader, _ in coupling.follows]
         if coupling.joint in leaders:
             message = f"{quote(coupling.joint)} follows itself; name two joints"
-            raise FileError(message, *place)
+            raise FileError(message, *where)
         if len(set(leaders)) < len(leaders):
-            raise FileError("it follows a coordinate twice; add the ratios up", *place)
+            raise FileError("it follows a coordinate twice; add the ratios up", *where)
 
 
 def _advice(joint: Joint) -> str:

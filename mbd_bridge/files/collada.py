@@ -30,7 +30,10 @@ def image_of(effect: Element, by_id: Mapping[str | None, Element]) -> str | None
     texture = effect.find(".//diffuse/texture")
     if texture is None:
         return None
-    parameters = {one.get("sid"): one for one in effect.iter("newparam")}
+    parameters = {
+        parameter_element.get("sid"): parameter_element
+        for parameter_element in effect.iter("newparam")
+    }
     name = texture.get("texture")
     for _ in range(STEPS):
         parameter = parameters.get(name)
@@ -40,13 +43,13 @@ def image_of(effect: Element, by_id: Mapping[str | None, Element]) -> str | None
         if instance is not None:
             name = (instance.get("url") or "").removeprefix("#")
             break
-        said = parameter.findtext("sampler2D/source") or parameter.findtext("surface/init_from")
-        name = (said or "").strip()
+        path = parameter.findtext("sampler2D/source") or parameter.findtext("surface/init_from")
+        name = (path or "").strip()
     image = by_id.get(name)
     if image is None or image.tag != "image":
         return None
-    said = image.findtext("init_from/ref") or image.findtext("init_from")
-    return _file_name((said or "").strip())
+    path = image.findtext("init_from/ref") or image.findtext("init_from")
+    return _file_name((path or "").strip())
 
 
 def _file_name(uri: str) -> str | None:
@@ -121,13 +124,13 @@ class _Collada:
 
     def _source(self, element: Element) -> Element:
         """Return what an element takes its numbers from."""
-        found = self._target(element, "source")
-        if found is None:
+        source = self._target(element, "source")
+        if source is None:
             raise LookupError(
                 f"<{element.tag}> has the source {element.get('source')!r}, which no element "
                 f"has as its id"
             )
-        return found
+        return source
 
     def _node(self, node: Element, above: Array, depth: int) -> Iterator[Surface]:
         if depth > DEEPEST:
@@ -159,12 +162,12 @@ class _Collada:
 
     def _materials(self, instance: Element) -> dict[str, Material]:
         """Return the materials that an instance binds, by the symbol that its triangles use."""
-        found = {}
+        materials = {}
         for bound in instance.iter("instance_material"):
             material = self._target(bound, "target")
             if material is not None:
-                found[bound.get("symbol", "")] = self._material(material)
-        return found
+                materials[bound.get("symbol", "")] = self._material(material)
+        return materials
 
     def _material(self, material: Element) -> Material:
         instance = material.find("instance_effect")
@@ -194,7 +197,7 @@ class _Collada:
     ) -> tuple[Array, Indices, NDArray[np.float32] | None]:
         """Return vertices, triangles and texture coordinates of a part, such as <triangles>."""
         inputs = part.findall("input")
-        offsets = [int(one.get("offset", "0")) for one in inputs]
+        offsets = [int(item.get("offset", "0")) for item in inputs]
         if not 0 <= min(offsets, default=0) <= max(offsets, default=0) < MOST_INPUTS:
             raise ValueError(f"<{part.tag}> has inputs with the offsets {offsets[:MOST_INPUTS]}")
         stride = 1 + max(offsets)
@@ -250,10 +253,10 @@ class _Collada:
 
 
 def _child(element: Element, path: str) -> Element:
-    found = element.find(path)
-    if found is None:
+    child = element.find(path)
+    if child is None:
         raise LookupError(f"<{element.tag}> has no <{path}>")
-    return found
+    return child
 
 
 def _numbers(element: Element, kind: np.dtype[Any], budget: Budget) -> NDArray[Any]:

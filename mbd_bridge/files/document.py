@@ -144,8 +144,8 @@ class Document:
 
     def remark_at(self, kind: str, element: Element, detail: str = "") -> None:
         """Note that something of this kind is unusual at this element."""
-        place = f"line {line_of(element)} {describe(element)}"
-        self.remark(kind, f"{place} ({detail})" if detail else place)
+        where = f"line {line_of(element)} {describe(element)}"
+        self.remark(kind, f"{where} ({detail})" if detail else where)
 
     def warn(self) -> tuple[str, ...]:
         """Issue one warning a kind of remark, and return the messages."""
@@ -157,22 +157,22 @@ class Document:
 
     def child(self, element: Element, tag: str) -> Element | None:
         """Return the first child of that name, or None; a second one is remarked on."""
-        found = element.findall(tag)
-        if len(found) > 1:
-            self.remark_at(f"more than one <{tag}>, the first is used", found[1])
-        return found[0] if found else None
+        children = element.findall(tag)
+        if len(children) > 1:
+            self.remark_at(f"more than one <{tag}>, the first is used", children[1])
+        return children[0] if children else None
 
     def needed_child(self, element: Element, tag: str, example: str) -> Element:
         """Return the only child of that name."""
-        found = element.findall(tag)
-        if len(found) != 1:
+        children = element.findall(tag)
+        if len(children) != 1:
             have = ", ".join(f"<{kid.tag}>" for kid in element) or "nothing"
             raise self.error(
                 element,
-                f"expected one <{tag}>, got {len(found)} (inside there is {have[:200]}); "
+                f"expected one <{tag}>, got {len(children)} (inside there is {have[:200]}); "
                 f"write {example}",
             )
-        return found[0]
+        return children[0]
 
     def attribute(self, element: Element, name: str) -> str:
         """Return an attribute that must be there and not be blank."""

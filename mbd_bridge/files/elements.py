@@ -236,8 +236,8 @@ def read_shapes(
         try:
             shapes.append(read(element))
         except FileError as error:
-            place = f"line {error.line} {error.element} ({error.message})"
-            document.remark("a shape is left out (the dynamics do not need it)", place)
+            where = f"line {error.line} {error.element} ({error.message})"
+            document.remark("a shape is left out (the dynamics do not need it)", where)
     return tuple(shapes)
 
 

@@ -58,7 +58,7 @@ def file_beside(path: str | Path, naming: str | Path) -> str | None:
     """
     name, origin = os.path.abspath(naming), os.path.realpath(naming)
     inside = os.path.relpath(os.path.abspath(path), os.path.dirname(name))
-    return file_below(path, [os.path.dirname(one) for one in (name, origin)], inside)
+    return file_below(path, [os.path.dirname(file) for file in (name, origin)], inside)
 
 
 def file_below(path: str | Path, folders: Iterable[str], inside: str) -> str | None:
@@ -103,5 +103,5 @@ def is_inside(path: str | Path, folder: str | Path) -> bool:
 
 def _reached(folder: str, inside: str) -> str:
     """Return the folder, or the one above it to which a name leads up."""
-    place = os.path.dirname(os.path.normpath(os.path.join(folder, inside)))
-    return os.path.commonpath([folder, place])
+    target = os.path.dirname(os.path.normpath(os.path.join(folder, inside)))
+    return os.path.commonpath([folder, target])

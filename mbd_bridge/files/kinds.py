@@ -34,14 +34,14 @@ def format_of(path: str, data: bytes) -> Format:
     A xacro file is a program, so its name has to say that it is to be run.
     """
     root = _root(decode(data, path))
-    found = ROOTS.get(root, "URDF")
-    if found == "URDF" and path.endswith(".xacro"):
+    form = ROOTS.get(root, "URDF")
+    if form == "URDF" and path.endswith(".xacro"):
         return "xacro"
     if root == "mujocoinclude":
         raise FileError(
             "this is a part of an MJCF model, to be included by another file; load that one", path
         )
-    return found
+    return form
 
 
 def _root(text: str) -> str:
@@ -49,17 +49,17 @@ def _root(text: str) -> str:
 
     Step by step: one regular expression for all takes exponential time on texts made to hurt it.
     """
-    place = 0
+    start = 0
     while True:
-        while place < len(text) and (text[place].isspace() or text[place] == "\ufeff"):
-            place += 1
+        while start < len(text) and (text[start].isspace() or text[start] == "\ufeff"):
+            start += 1
         for opening, closing in BEFORE.items():
-            if text.startswith(opening, place):
-                end = text.find(closing, place + len(opening))
+            if text.startswith(opening, start):
+                end = text.find(closing, start + len(opening))
                 if end < 0:
                     return ""
-                place = end + len(closing)
+                start = end + len(closing)
                 break
         else:
-            tag = TAG.match(text, place)
+            tag = TAG.match(text, start)
             return tag.group(1) if tag else ""

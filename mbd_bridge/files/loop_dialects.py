@@ -64,7 +64,9 @@ def read_gepetto(
 ) -> Told:
     """Return the loops, the joints with their types, and which are actuated."""
     table = read_yaml(path).table(GEPETTO_KEYS)
-    frames = {joint.name: joint.child for joint in joints} | {one.name: one.name for one in links}
+    frames = {joint.name: joint.child for joint in joints} | {
+        link.name: link.name for link in links
+    }
     pairs = _items(table, "closed_loop")
     types = _items(table, "type")
     if types and len(types) != len(pairs):
@@ -126,14 +128,14 @@ def _motors(table: dict[str, Node], joints: Sequence[Joint]) -> tuple[str, ...] 
     node = table["name_mot"]
     asked = [node] if isinstance(node.value, str) else node.items()
     movable = [joint.name for joint in joints if joint.type != "fixed"]
-    found: dict[str, None] = {}
-    for one in asked:
-        exact = [name for name in movable if name == one.text()]
-        named = exact or [name for name in movable if one.text() in name]
+    chosen: dict[str, None] = {}
+    for item in asked:
+        exact = [name for name in movable if name == item.text()]
+        named = exact or [name for name in movable if item.text() in name]
         if not named:
-            raise one.error(unknown("joint that moves", one.text(), movable))
-        found.update(dict.fromkeys(named))
-    return tuple(found)
+            raise item.error(unknown("joint that moves", item.text(), movable))
+        chosen.update(dict.fromkeys(named))
+    return tuple(chosen)
 
 
 # Loops of onshape-to-robot: pairs of frames (massless links) with names that say so.
@@ -149,13 +151,13 @@ NAME = re.compile(r"(closing_.+)_1")
 def onshape_pairs(links: Sequence[Link]) -> dict[str, str]:
     """Return the types of the loops that the links' names tell, by the name of the mate."""
     frames = {link.name for link in links if link.inertia is None or link.inertia.mass == 0.0}
-    found = {}
+    pairs = {}
     for link in links:
         match = NAME.fullmatch(link.name)
         if match and link.name in frames and f"{match[1]}_2" in frames:
             turns = f"{match[1]}_1_z" in frames and f"{match[1]}_2_z" in frames
-            found[match[1]] = "revolute" if turns else "spherical"
-    return found
+            pairs[match[1]] = "revolute" if turns else "spherical"
+    return pairs
 
 
 def read_onshape(
@@ -194,7 +196,7 @@ def find_sw2robot(path: Path) -> Path | None:
     """Return the file that goes with a robot file: beside it, or in the package around it."""
     folder = path.absolute().parent
     places = (folder / FILE, folder.parent / FILE, folder.parent / "config" / FILE)
-    return next((place for place in places if file_beside(place, path) is not None), None)
+    return next((file for file in places if file_beside(file, path) is not None), None)
 
 
 def read_sw2robot(
@@ -232,15 +234,15 @@ def read_sw2robot(
 def _poses(joints: Sequence[Joint]) -> dict[str, Frame]:
     """Return the frame of each link but the root in the root's, with all coordinates zero."""
     above = {joint.child: joint for joint in joints}
-    found: dict[str, Frame] = {}
+    poses: dict[str, Frame] = {}
     for link in above:
         path = []
-        while link in above and link not in found:
+        while link in above and link not in poses:
             path.append(link)
             link = above[link].parent
         for child in reversed(path):
-            found[child] = found.get(above[child].parent, Frame.identity()) @ above[child].origin
-    return found
+            poses[child] = poses.get(above[child].parent, Frame.identity()) @ above[child].origin
+    return poses
 
 
 def _free(

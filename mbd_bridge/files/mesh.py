@@ -49,18 +49,20 @@ def read_mtl(path: Path, naming: str) -> dict[str, Material]:
         text = read_bytes(path, MAX_BYTES_OF_MATERIALS).decode("utf-8", "replace")
     except FileError:
         return {}
-    found: dict[str, Material] = {}
+    materials: dict[str, Material] = {}
     name = ""
     for line in text.splitlines():
         word, *rest = line.split() or [""]
-        material = found.get(name, Material())
+        material = materials.get(name, Material())
         if word == "newmtl":
             name = " ".join(rest)
         elif word == "Kd" and (colour := _colour(rest)) is not None:
-            found[name] = material._replace(colour=colour)
+            materials[name] = material._replace(colour=colour)
         elif word == "map_Kd" and (image := _image(line.strip()[len(word) :])):
-            found[name] = material._replace(texture=Texture(str(path.parent / image), str(path)))
-    return found
+            materials[name] = material._replace(
+                texture=Texture(str(path.parent / image), str(path))
+            )
+    return materials
 
 
 def _colour(words: list[str]) -> Colour | None:
@@ -267,11 +269,11 @@ def read_mesh(path: str) -> tuple[Surface, ...]:
         known = ", ".join(READERS)
         raise FileError(f"no mesh reader for {ending!r} files; convert it to one of {known}", path)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-        found = READERS[ending](read_bytes(path, MAX_BYTES), path)
-    surfaces = tuple(one for one in found if len(one.triangles))
+        read = READERS[ending](read_bytes(path, MAX_BYTES), path)
+    surfaces = tuple(surface for surface in read if len(surface.triangles))
     if not surfaces:
         raise FileError("there is no triangle in it; export the mesh anew", path)
-    if not all(np.isfinite(one.vertices).all() for one in surfaces):
+    if not all(np.isfinite(surface.vertices).all() for surface in surfaces):
         raise FileError("a vertex is not finite where its nodes put it; export it anew", path)
     return surfaces
 

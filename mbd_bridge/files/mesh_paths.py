@@ -128,12 +128,12 @@ class MeshFinder:
             return [Candidate((os.sep,), os.path.abspath(unquote(uri[len("file://") :])))]
         if "://" in uri:
             return []
-        own = [one for one in (self._base, self._origin) if one is not None]
-        return [self._candidate(base, uri, own) for base in (*own[:1], *self._given)]
+        bases = [directory for directory in (self._base, self._origin) if directory is not None]
+        return [self._candidate(base, uri, bases) for base in (*bases[:1], *self._given)]
 
     def _candidate(self, folder: str, inside: str, others: Iterable[str]) -> Candidate:
         trusted = [*self._given, *map(os.path.abspath, self._paths)]
-        free = any(os.path.commonpath([folder, one]) == one for one in trusted)
+        free = any(os.path.commonpath([folder, root]) == root for root in trusted)
         return Candidate((folder, os.sep) if free else (folder, *others), inside)
 
     def _package_directories(self, package: str) -> Iterable[str]:
@@ -142,8 +142,8 @@ class MeshFinder:
             return
         for root in self._roots():
             inside = (os.path.join(root, package), os.path.join(root, "share", package))
-            own = (root,) if os.path.basename(root.rstrip(os.sep)) == package else ()
-            yield from (path for path in (*own, *inside) if os.path.isdir(path))
+            itself = (root,) if os.path.basename(root.rstrip(os.sep)) == package else ()
+            yield from (path for path in (*itself, *inside) if os.path.isdir(path))
 
     def _roots(self) -> Iterable[str]:
         yield from self._given

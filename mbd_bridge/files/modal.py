@@ -113,39 +113,39 @@ def read_arrays(path: str) -> RawModes:
     """Return the modes in an npz file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
+            if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
                 raise FileError(f"holds more than {MAX_BYTES} bytes", path)
         with np.load(path, allow_pickle=False) as file:
-            found: dict[str, Floats] = {}
+            arrays: dict[str, Floats] = {}
             for name in file.files:
                 values = file[name]
                 if values.dtype.kind not in "fiu":
                     raise FileError(f"array {name!r}: expected numbers, got {values.dtype}", path)
-                found[name] = values.astype(np.float64)
+                arrays[name] = values.astype(np.float64)
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as problem:
         raise FileError(f"cannot be read: {problem}", path) from None
-    missing = [name for name in ("nodes", "masses", "displacement") if name not in found]
-    unknown = [name for name in found if name not in NPZ_ARRAYS]
-    if missing or unknown or ("stiffness" in found) == ("frequencies" in found):
+    missing = [name for name in ("nodes", "masses", "displacement") if name not in arrays]
+    unknown = [name for name in arrays if name not in NPZ_ARRAYS]
+    if missing or unknown or ("stiffness" in arrays) == ("frequencies" in arrays):
         raise FileError(
             f"expected the arrays nodes, masses, displacement and either stiffness or frequencies "
-            f"(and rotation, numbers, inertias), got {', '.join(found) or 'none'}",
+            f"(and rotation, numbers, inertias), got {', '.join(arrays) or 'none'}",
             path,
         )
-    move = np.asarray(found["displacement"])
-    if move.ndim != 3 or found["nodes"].ndim != 2:
+    move = np.asarray(arrays["displacement"])
+    if move.ndim != 3 or arrays["nodes"].ndim != 2:
         raise FileError("expected nodes (N, 3) and displacement (n, N, 3)", path)
-    count = len(found["nodes"])
+    count = len(arrays["nodes"])
     return RawModes(
         path,
-        np.asarray(found.get("numbers", np.arange(count))).astype(np.int64),
-        found["nodes"],
+        np.asarray(arrays.get("numbers", np.arange(count))).astype(np.int64),
+        arrays["nodes"],
         move,
-        found.get("rotation", np.full(move.shape, np.nan)),
-        found.get("frequencies"),
-        found.get("stiffness"),
-        masses=found["masses"],
-        inertias=found.get("inertias"),
+        arrays.get("rotation", np.full(move.shape, np.nan)),
+        arrays.get("frequencies"),
+        arrays.get("stiffness"),
+        masses=arrays["masses"],
+        inertias=arrays.get("inertias"),
         labels=tuple(range(1, len(move) + 1)),
     )
 

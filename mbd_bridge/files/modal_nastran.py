@@ -72,9 +72,9 @@ def read_model(path: str) -> NastranModel:
     try:
         deck.read_bdf(io.StringIO("\n".join(lines)), xref=True, punch=punch, read_includes=False)
     except UNREADABLE as problem:
-        said = str(problem).strip() if files.all_inside else "in files that it includes"
+        reason = str(problem).strip() if files.all_inside else "in files that it includes"
         raise FileError(
-            f"pyNastran cannot read it: {type(problem).__name__}: {said:.200}", path
+            f"pyNastran cannot read it: {type(problem).__name__}: {reason:.200}", path
         ) from None
     return _model(deck, path)
 
@@ -118,9 +118,9 @@ class _Files:
             yield from self._included(name.group(1), path, depth)
 
     def _included(self, name: str, path: str, depth: int) -> Iterator[str]:
-        place = str(Path(path).parent / name)
-        file_beside(place, path)
-        yield from self.lines(place, depth + 1)
+        included = str(Path(path).parent / name)
+        file_beside(included, path)
+        yield from self.lines(included, depth + 1)
 
 
 def _model(deck: Any, path: str) -> NastranModel:
@@ -136,11 +136,11 @@ def _model(deck: Any, path: str) -> NastranModel:
     factor = float(deck.params["WTMASS"].values[0]) if "WTMASS" in deck.params else 1.0
     for element in deck.elements.values():
         mass = _mass(element)
-        own = [n for n in element.node_ids if n in rows]
-        for n in own:
-            masses[rows[n]] += factor * mass / len(own)
+        carriers = [n for n in element.node_ids if n in rows]
+        for n in carriers:
+            masses[rows[n]] += factor * mass / len(carriers)
             if element.type == "CBEAM":
-                inertias[rows[n]] += factor * _twisting(element) / len(own)
+                inertias[rows[n]] += factor * _twisting(element) / len(carriers)
     for element in deck.masses.values():
         if element.type != "CONM2":
             raise FileError(f"has {element.type} {element.eid}, which is not read; use CONM2", path)
@@ -167,8 +167,8 @@ def _twisting(element: Any) -> Floats:
     ends = [np.array(node.get_position()) for node in element.nodes_ref]
     along = ends[1] - ends[0]
     length = float(np.linalg.norm(along))
-    own = element.pid_ref
-    inertia = float(own.Rho()) * _polar(own) * length
+    section = element.pid_ref
+    inertia = float(section.Rho()) * _polar(section) * length
     return np.asarray(inertia * np.outer(along, along) / length**2)
 
 
@@ -287,9 +287,9 @@ def read_op2(path: str) -> Op2Modes:
         if table in ("LAMA", "LAMAS", "BLAMA") and frequencies is None:
             frequencies = _frequencies_of_records(records)
         elif "OUG" in table or "OPHIG" in table:
-            found = _eigenvectors(records, name)
-            if found is not None and shapes is None:
-                shapes = (*found, table.startswith("B"))
+            vectors = _eigenvectors(records, name)
+            if vectors is not None and shapes is None:
+                shapes = (*vectors, table.startswith("B"))
     if shapes is None:
         raise FileError(
             "has no eigenvectors of SORT1: solve for modes (SOL 103) with DISPLACEMENT(PLOT) = ALL "
@@ -302,9 +302,9 @@ def read_op2(path: str) -> Op2Modes:
 def _tables(data: bytes, name: str) -> Iterator[tuple[str, list[bytes]]]:
     """Return names and logical records of the tables of a file."""
     word = int.from_bytes(data[:4], "little")
-    place, records, current = 0, list[bytes](), b""
-    while place < len(data):
-        key, place = _key(data, place, word, name)
+    position, records, current = 0, list[bytes](), b""
+    while position < len(data):
+        key, position = _key(data, position, word, name)
         if key == 0:
             if records:
                 yield _text(records[0], word), [*records[1:], current]
@@ -313,25 +313,27 @@ def _tables(data: bytes, name: str) -> Iterator[tuple[str, list[bytes]]]:
             records.append(current)
             current = b""
         else:
-            content, place = _record(data, place, name)
+            content, position = _record(data, position, name)
             if len(content) != key * word:
-                raise FileError(f"is damaged near byte {place}: a record has another length", name)
+                raise FileError(
+                    f"is damaged near byte {position}: a record has another length", name
+                )
             current += content
 
 
-def _record(data: bytes, place: int, name: str) -> tuple[bytes, int]:
-    size = int.from_bytes(data[place : place + 4], "little", signed=True)
-    end = place + 4 + size
-    if size < 0 or end + 4 > len(data) or data[place : place + 4] != data[end : end + 4]:
-        raise FileError(f"is cut off or damaged near byte {place}", name)
-    return data[place + 4 : end], end + 4
+def _record(data: bytes, position: int, name: str) -> tuple[bytes, int]:
+    size = int.from_bytes(data[position : position + 4], "little", signed=True)
+    end = position + 4 + size
+    if size < 0 or end + 4 > len(data) or data[position : position + 4] != data[end : end + 4]:
+        raise FileError(f"is cut off or damaged near byte {position}", name)
+    return data[position + 4 : end], end + 4
 
 
-def _key(data: bytes, place: int, word: int, name: str) -> tuple[int, int]:
-    content, place = _record(data, place, name)
+def _key(data: bytes, position: int, word: int, name: str) -> tuple[int, int]:
+    content, position = _record(data, position, name)
     if len(content) != word:
-        raise FileError(f"is damaged near byte {place}: expected a key of {word} bytes", name)
-    return int.from_bytes(content, "little", signed=True), place
+        raise FileError(f"is damaged near byte {position}: expected a key of {word} bytes", name)
+    return int.from_bytes(content, "little", signed=True), position
 
 
 def _text(content: bytes, word: int) -> str:
@@ -342,7 +344,7 @@ def _text(content: bytes, word: int) -> str:
 
 def _pairs(records: list[bytes], word: int) -> Iterator[tuple[bytes, bytes]]:
     """Return ident records and what follows each; every record begins with a word 0."""
-    plain = [one[word:] for one in records if len(one) > word]
+    plain = [record[word:] for record in records if len(record) > word]
     for ident, content in pairwise(plain):
         if len(ident) == IDENT * word and len(content) != IDENT * word:
             yield ident, content
@@ -350,7 +352,7 @@ def _pairs(records: list[bytes], word: int) -> Iterator[tuple[bytes, bytes]]:
 
 def _word(records: list[bytes]) -> int:
     """Return the bytes of a word: ident records have 146 and the one before them."""
-    return 8 if any(len(one) == 8 * (IDENT + 1) for one in records) else 4
+    return 8 if any(len(record) == 8 * (IDENT + 1) for record in records) else 4
 
 
 def _numbers(content: bytes, word: int) -> tuple[Whole, Floats]:
@@ -395,12 +397,12 @@ def _eigenvectors(records: list[bytes], name: str) -> tuple[Floats, Whole, Whole
         rows = len(whole) // 8
         whole, real = whole[: 8 * rows].reshape(-1, 8), real[: 8 * rows].reshape(-1, 8)
         grids = whole[:, 1] == GRID
-        own = whole[grids, 0] // 10
-        if numbers is not None and not np.array_equal(numbers, own):
+        grid_numbers = whole[grids, 0] // 10
+        if numbers is not None and not np.array_equal(numbers, grid_numbers):
             break  # of another subcase or a residual structure
         if mode in modes:
             break
-        numbers = own
+        numbers = grid_numbers
         modes.append(mode)
         values.append(parts[5])
         shapes.append(real[grids, 2:])
@@ -463,43 +465,43 @@ def _beside(path: str) -> str:
 
 def _frequencies(modes: Op2Modes, path: str) -> tuple[Floats, Floats | None]:
     """Return Hz and modal masses (n,) of the modes."""
-    own = modes.frequencies
-    if own is None:
+    table = modes.frequencies
+    if table is None:
         return np.sqrt(np.maximum(modes.eigenvalues, 0.0)) / (2.0 * np.pi), None
-    rows = joined(own.numbers, modes.modes, "(modes) without a frequency", path)
-    return own.hertz[rows], own.mass[rows]
+    rows = joined(table.numbers, modes.modes, "(modes) without a frequency", path)
+    return table.hertz[rows], table.mass[rows]
 
 
 def _with_satellites(plain: RawModes, deck: NastranModel, rows: Whole) -> RawModes:
     """Return the modes with a node for each concentrated mass beside its grid."""
-    found = plain
+    modes = plain
     places = {int(row): k for k, row in enumerate(rows)}
-    for one in deck.satellites:
-        if one.row not in places:
+    for mass in deck.satellites:
+        if mass.row not in places:
             raise FileError(
-                f"CONM2 on node {deck.numbers[one.row]}, which has no modes", plain.source
+                f"CONM2 on node {deck.numbers[mass.row]}, which has no modes", plain.source
             )
-        row = places[one.row]
-        turn = found.rotation[:, row]
-        move = found.displacement[:, row] + np.cross(turn, one.offset)
+        row = places[mass.row]
+        turn = modes.rotation[:, row]
+        move = modes.displacement[:, row] + np.cross(turn, mass.offset)
         if not np.isfinite(turn).all():
             raise FileError(
-                f"CONM2 with an offset on node {deck.numbers[one.row]}, whose rotation is not "
+                f"CONM2 with an offset on node {deck.numbers[mass.row]}, whose rotation is not "
                 f"known; connect it by an RBE2 or RBE3",
                 plain.source,
             )
-        assert found.masses is not None
-        assert found.inertias is not None
-        found = RawModes(
+        assert modes.masses is not None
+        assert modes.inertias is not None
+        modes = RawModes(
             plain.source,
-            np.append(found.numbers, found.numbers.max() + 1),
-            np.vstack([found.nodes, found.nodes[row] + one.offset]),
-            np.concatenate([found.displacement, move[:, None]], axis=1),
-            np.concatenate([found.rotation, turn[:, None]], axis=1),
+            np.append(modes.numbers, modes.numbers.max() + 1),
+            np.vstack([modes.nodes, modes.nodes[row] + mass.offset]),
+            np.concatenate([modes.displacement, move[:, None]], axis=1),
+            np.concatenate([modes.rotation, turn[:, None]], axis=1),
             plain.frequencies,
             modal_mass=plain.modal_mass,
-            masses=np.append(found.masses, one.mass),
-            inertias=np.concatenate([found.inertias, np.zeros((1, 3, 3))]),
+            masses=np.append(modes.masses, mass.mass),
+            inertias=np.concatenate([modes.inertias, np.zeros((1, 3, 3))]),
             labels=plain.labels,
         )
-    return found
+    return modes

@@ -37,52 +37,52 @@ def read_universal(path: str, unit: UnitSystem) -> RawModes:
         raise FileError(
             f"pyuff cannot read it: {type(problem).__name__}: {str(problem).strip():.200}", path
         ) from None
-    nodes = [one for one in sets if int(one["type"]) in NODES]
-    modes = [one for one in sets if int(one["type"]) in MODES]
-    modes = [one for one in modes if one["analysis_type"] == NORMAL_MODE]
+    nodes = [item for item in sets if int(item["type"]) in NODES]
+    modes = [item for item in sets if int(item["type"]) in MODES]
+    modes = [item for item in modes if item["analysis_type"] == NORMAL_MODE]
     if not nodes or not modes:
         what = "nodes (dataset 15 or 2411)" if not nodes else "normal modes (dataset 55 or 2414)"
         hint = "; its responses (58) need a modal analysis first" if RESPONSES in kinds else ""
         raise FileError(f"has no {what}; it has datasets {sorted(set(kinds))}{hint}", path)
-    _check_units([one for one in sets if int(one["type"]) == UNITS], unit, path)
+    _check_units([item for item in sets if int(item["type"]) == UNITS], unit, path)
     table = nodes[0]
     numbers = np.asarray(table["node_nums"]).astype(np.int64)
     where = np.column_stack([np.asarray(table[axis], dtype=np.float64) for axis in "xyz"])
-    _check_systems(table, [one for one in sets if int(one["type"]) in SYSTEMS], path)
-    read = [_mode(one, path) for one in modes]
-    own = read[0][0]
-    if any(not np.array_equal(one[0], own) for one in read):
+    _check_systems(table, [item for item in sets if int(item["type"]) in SYSTEMS], path)
+    read = [_mode(item, path) for item in modes]
+    node_numbers = read[0][0]
+    if any(not np.array_equal(item[0], node_numbers) for item in read):
         raise FileError("has modes at different nodes; write all of them at the same", path)
-    rows = joined(numbers, own, "with modes, but without coordinates", path)
-    shapes = np.array([one[1] for one in read])
+    rows = joined(numbers, node_numbers, "with modes, but without coordinates", path)
+    shapes = np.array([item[1] for item in read])
     move, turn = shapes[..., :3], shapes[..., 3:]
     turn[:, no_rotation(move, turn)] = np.nan
-    mass = np.array([one[3] for one in read])
+    mass = np.array([item[3] for item in read])
     return RawModes(
         path,
-        own,
+        node_numbers,
         where[rows],
         move,
         turn,
-        np.array([one[2] for one in read]),
+        np.array([item[2] for item in read]),
         modal_mass=mass if mass.any() else None,
         labels=tuple(range(1, len(read) + 1)),
     )
 
 
-def _mode(one: dict[str, Any], path: str) -> tuple[Any, Floats, float, float]:
+def _mode(item: dict[str, Any], path: str) -> tuple[Any, Floats, float, float]:
     """Return node numbers, (N, 6), Hz and the modal mass of a mode."""
-    numbers = np.asarray(one["node_nums"]).astype(np.int64)
-    if int(one["type"]) == 55:
-        kind, data = one.get("data_ch", one.get("data_characteristic")), one["data_type"]
+    numbers = np.asarray(item["node_nums"]).astype(np.int64)
+    if int(item["type"]) == 55:
+        kind, data = item.get("data_ch", item.get("data_characteristic")), item["data_type"]
         count = 6 if kind == SIX else 3
-        columns = [np.asarray(one[f"r{k}"]) for k in range(1, count + 1)]
-        hertz, mass = float(one["freq"]), float(one["modal_m"])
+        columns = [np.asarray(item[f"r{k}"]) for k in range(1, count + 1)]
+        hertz, mass = float(item["freq"]), float(item["modal_m"])
         values = np.column_stack(columns)
     else:
-        kind, data = one["data_characteristic"], one["data_type"]
-        hertz, mass = float(one["record12_field2"]), float(one["record12_field4"])
-        values = np.array(one["data_at_node"])
+        kind, data = item["data_characteristic"], item["data_type"]
+        hertz, mass = float(item["record12_field2"]), float(item["record12_field4"])
+        values = np.array(item["data_at_node"])
     if kind not in (THREE, SIX) or data not in REAL or np.iscomplexobj(values):
         raise FileError(
             f"has a mode that is not real displacements of nodes (data characteristic {kind}, data "
@@ -97,12 +97,13 @@ def _mode(one: dict[str, Any], path: str) -> tuple[Any, Floats, float, float]:
 
 
 def _check_units(units: list[dict[str, Any]], unit: UnitSystem, path: str) -> None:
-    for one in units:
-        factor = float(one["length"])  # units of the file in 1 m
+    for unit_set in units:
+        factor = float(unit_set["length"])  # units of the file in 1 m
         if abs(factor * unit.length - 1.0) > SAME_UNIT:
             raise FileError(
-                f"says that 1 m is {factor:g} of its units ({str(one['units_description']).strip()}"
-                f"), but the unit stated has lengths in {unit.length_word}; state the right one",
+                f"says that 1 m is {factor:g} of its units "
+                f"({str(unit_set['units_description']).strip()}), but the unit stated has lengths "
+                f"in {unit.length_word}; state the right one",
                 path,
             )
 
@@ -110,9 +111,9 @@ def _check_units(units: list[dict[str, Any]], unit: UnitSystem, path: str) -> No
 def _check_systems(table: dict[str, Any], systems: list[dict[str, Any]], path: str) -> None:
     """Refuse nodes with axes of their own."""
     local = set()
-    for one in systems:
-        if int(one["type"]) == 2420:
-            labels, matrices = one["CS_sys_labels"], one["CS_matrices"]
+    for item in systems:
+        if int(item["type"]) == 2420:
+            labels, matrices = item["CS_sys_labels"], item["CS_matrices"]
             plain = np.vstack([np.eye(3), np.zeros(3)])
             local |= {
                 int(label)
@@ -120,9 +121,9 @@ def _check_systems(table: dict[str, Any], systems: list[dict[str, Any]], path: s
                 if not np.allclose(matrix, plain, atol=1e-9)
             }
         else:
-            origins, points = np.atleast_2d(one["ref_o"]), np.atleast_2d(one["x_point"])
+            origins, points = np.atleast_2d(item["ref_o"]), np.atleast_2d(item["x_point"])
             for label, o, x, xz in zip(
-                np.atleast_1d(one["cs_num"]), origins, points, np.atleast_2d(one["xz_point"]),
+                np.atleast_1d(item["cs_num"]), origins, points, np.atleast_2d(item["xz_point"]),
                 strict=True,
             ):  # fmt: skip
                 x, xz = x - o, xz - o

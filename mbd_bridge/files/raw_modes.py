@@ -95,12 +95,12 @@ class RawModes:
                     f"masses: of nodes that have no modes: {some([str(n) for n in unknown], 8)}",
                     self.source,
                 )
-            given = np.array([masses.get(int(n), 0.0) for n in self.numbers])
+            nodal = np.array([masses.get(int(n), 0.0) for n in self.numbers])
         else:
-            given = finite_numbers("masses", masses, error=FileError)
-            if given.shape == ():
-                given = np.full(len(self.numbers), float(given) / len(self.numbers))
-        return replace(self, masses=given, inertias=None)
+            nodal = finite_numbers("masses", masses, error=FileError)
+            if nodal.shape == ():
+                nodal = np.full(len(self.numbers), float(nodal) / len(self.numbers))
+        return replace(self, masses=nodal, inertias=None)
 
     def basis(self, unit: UnitSystem, modes: int | Iterable[int] | None) -> ModalBasis:
         """Return the modal basis: in SI units, without rigid motions, largest displacements 1.
@@ -119,7 +119,7 @@ class RawModes:
         if self.stiffness is not None:
             K = self.stiffness * (unit.mass * unit.length**2)
         inertias = self.inertias
-        found = ModalBasis(
+        basis = ModalBasis(
             self.nodes * unit.length,
             self.masses * unit.mass,
             self.displacement * unit.length,
@@ -128,7 +128,7 @@ class RawModes:
             self.numbers,
             None if inertias is None else inertias * (unit.mass * unit.length**2),
         )
-        M = np.diag(found.mass_matrix())
+        M = np.diag(basis.mass_matrix())
         if self.frequencies is not None:
             lost = [self.labels[k] for k in np.flatnonzero(self.frequencies < 0.0)]
             if lost:
@@ -137,29 +137,29 @@ class RawModes:
                     f"that need no force to grow; leave it out of the file",
                     self.source,
                 )
-            found = replace(found, stiffness=_diagonal((2 * np.pi * self.frequencies) ** 2 * M))
+            basis = replace(basis, stiffness=_diagonal((2 * np.pi * self.frequencies) ** 2 * M))
         self._check_masses(M / (unit.mass * unit.length**2))
-        chosen = self._chosen(found, modes)
-        found = found.pick(chosen).scaled()
+        chosen = self._chosen(basis, modes)
+        basis = basis.pick(chosen).scaled()
         if self.frequencies is not None:
-            check_orthogonal("", found.mass_matrix(), [self.labels[k] for k in chosen])
-        return found
+            check_orthogonal("", basis.mass_matrix(), [self.labels[k] for k in chosen])
+        return basis
 
     def _check_masses(self, nodal: Floats) -> None:
         if self.modal_mass is None:
             return
-        for label, own, mass in zip(self.labels, nodal, self.modal_mass, strict=True):
-            if mass > 0.0 and abs(own - mass) > FITS * mass:
+        for label, summed, mass in zip(self.labels, nodal, self.modal_mass, strict=True):
+            if mass > 0.0 and abs(summed - mass) > FITS * mass:
                 raise FileError(
                     f"mode {label} has a modal mass of {mass:.6g} in the file, but the nodal "
-                    f"masses give {own:.6g}: masses or nodes are missing, or these are not the "
+                    f"masses give {summed:.6g}: masses or nodes are missing, or these are not the "
                     f"masses of this model, or its mesh does not resolve the mode (choose others: "
                     f"modes=)",
                     self.source,
                 )
 
-    def _chosen(self, found: ModalBasis, modes: int | Iterable[int] | None) -> Sequence[int]:
-        deforming = [int(k) for k in np.flatnonzero(~found.rigid_modes())]
+    def _chosen(self, basis: ModalBasis, modes: int | Iterable[int] | None) -> Sequence[int]:
+        deforming = [int(k) for k in np.flatnonzero(~basis.rigid_modes())]
         if modes is None:
             return deforming
         if isinstance(modes, int | np.integer):

@@ -265,11 +265,11 @@ def read_sdf(
                 continue
             links.append(read_link(inner, element, left_out))
         for element in inner.model.findall("joint"):
-            found = read_joint(inner, element, left_out)
-            if isinstance(found, Gearbox):
-                gears.append(found)
+            part = read_joint(inner, element, left_out)
+            if isinstance(part, Gearbox):
+                gears.append(part)
             else:
-                joints.append(found)
+                joints.append(part)
         plugins = inner.model.findall("plugin")
         if inner.include is not None:
             plugins += inner.include[1].findall("plugin")
@@ -287,11 +287,11 @@ def _model(source: IncludedFile, left_out: LeftOut) -> tuple[Scope, Vector3 | No
     """Return the one machine of the file, and the gravity of its world."""
     document, root = source.document, source.root
     worlds = root.findall("world")
-    found: list[Scope] = []
-    for place in (root, *worlds):
-        found += [Scope(source, model) for model in place.findall("model")]
-        for include in place.findall("include"):
-            if place is not root and source.files.find(source, include) is None:
+    scopes: list[Scope] = []
+    for holder in (root, *worlds):
+        scopes += [Scope(source, model) for model in holder.findall("model")]
+        for include in holder.findall("include"):
+            if holder is not root and source.files.find(source, include) is None:
                 left_out.add("models that are not found", text(document, include, "uri"))
                 continue
             other = source.files.include(source, include, [source])
@@ -299,10 +299,10 @@ def _model(source: IncludedFile, left_out: LeftOut) -> tuple[Scope, Vector3 | No
                 left_out.add("lights, actors and worlds that are included", other.document.file)
                 continue
             model = only_model(other, include, source)
-            found.append(Scope(other, model, include=(source, include)))
-    machines = [scope for scope in found if not _is_scenery(scope)] if len(found) > 1 else found
+            scopes.append(Scope(other, model, include=(source, include)))
+    machines = [scope for scope in scopes if not _is_scenery(scope)] if len(scopes) > 1 else scopes
     if len(machines) != 1:
-        names = ", ".join(quote(scope.name) for scope in (machines or found)[:10]) or "none"
+        names = ", ".join(quote(scope.name) for scope in (machines or scopes)[:10]) or "none"
         missing = left_out.kinds.get("models that are not found", [])
         hint = f"; not found: {', '.join(missing[:10])} (package_path)" if missing else ""
         raise document.error(
@@ -310,7 +310,7 @@ def _model(source: IncludedFile, left_out: LeftOut) -> tuple[Scope, Vector3 | No
             f"expected one model that moves, got {len(machines)} (models: {names}){hint}; load a "
             f"file with one of them, or make the others models inside it",
         )
-    for scope in found:
+    for scope in scopes:
         if scope is not machines[0]:
             left_out.add("scenery: static models without joints", scope.name)
     gravity = worlds[0].find("gravity") if worlds else None
@@ -341,7 +341,7 @@ def _assembled(
     base = WORLD if to_world else scope.canonical(scope.model)
     couplings = _couplings(scope, joints, gears, left_out)
     followed = {joint.mimic.joint for joint in joints if joint.mimic is not None}
-    geared = {name for one in couplings for name in (one.joint, one.follows[0][0])}
+    geared = {name for coupling in couplings for name in (coupling.joint, coupling.follows[0][0])}
     kept = {
         joint.name
         for joint in joints
@@ -364,9 +364,9 @@ def _assembled(
         links = [Link(WORLD), *links]
         tree.append(Joint(PLACED, "fixed", WORLD, base, placed))
     fixed = {
-        inner.prefix + (one.get("name") or "")
+        inner.prefix + (coupling.get("name") or "")
         for inner in scope.scopes()
-        for one in inner.model.findall("link")
+        for coupling in inner.model.findall("link")
         if inner.static
     }
     for part in parts:
@@ -406,16 +406,20 @@ def _couplings(
 
     theta_2 = -ratio theta_1, the turns of child and parent against the reference about two axes.
     """
-    found = []
-    for one in gears:
-        sides = [_turn_about(scope, joints, one.reference, *side) for side in _sides(one)]
+    couplings = []
+    for gearbox in gears:
+        sides = [_turn_about(scope, joints, gearbox.reference, *side) for side in _sides(gearbox)]
         if sides[0] is None or sides[1] is None:
-            left_out.add("gearboxes whose links do not both turn at the reference body", one.name)
+            left_out.add(
+                "gearboxes whose links do not both turn at the reference body", gearbox.name
+            )
             continue
         (first, sign1), (second, sign2) = sides[0], sides[1]
-        ratio = -one.ratio * sign1 / sign2
-        found.append(Coupling(one.name, second, ((first, ratio),), 0.0, one.line, one.source))
-    return tuple(found)
+        ratio = -gearbox.ratio * sign1 / sign2
+        couplings.append(
+            Coupling(gearbox.name, second, ((first, ratio),), 0.0, gearbox.line, gearbox.source)
+        )
+    return tuple(couplings)
 
 
 def _sides(gears: Gearbox) -> tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]:
@@ -431,10 +435,12 @@ def _turn_about(
         if joint.type not in ("revolute", "continuous") or set(ends) != {reference, link}:
             continue
         carrier = scope.frame(joint.parent, scope.model).rotation @ joint.origin.rotation
-        own = carrier @ np.array(joint.axis)
-        if np.linalg.norm(np.cross(own, axis)) > ALIGNED:
+        joint_axis = carrier @ np.array(joint.axis)
+        if np.linalg.norm(np.cross(joint_axis, axis)) > ALIGNED:
             continue
-        return joint.name, float(np.sign(own @ axis)) * (1.0 if ends[0] == reference else -1.0)
+        return joint.name, float(np.sign(joint_axis @ axis)) * (
+            1.0 if ends[0] == reference else -1.0
+        )
     return None
 
 

@@ -168,19 +168,21 @@ class Files:
 
     def open(self, file: str) -> IncludedFile:
         """Return a file as SDF."""
-        place = os.path.realpath(file)
-        if place not in self._read:
+        real = os.path.realpath(file)
+        if real not in self._read:
             root, remarks = self._parsed(file)
             document = Document(file)
             for remark in remarks:
                 document.remark("odd XML", remark)
             meshes = MeshFinder.around(file, self._package_path)
-            self._read[place] = IncludedFile(document, root, _version(document, root), meshes, self)
-        return self._read[place]
+            self._read[real] = IncludedFile(document, root, _version(document, root), meshes, self)
+        return self._read[real]
 
     def warn(self) -> tuple[str, ...]:
         """Issue the warnings of all files, and return their messages."""
-        return tuple(one for source in self._read.values() for one in source.document.warn())
+        return tuple(
+            message for source in self._read.values() for message in source.document.warn()
+        )
 
     def find(self, source: IncludedFile, include: Element) -> str | None:
         """Return the file that an ``<include>`` names, None if there is none."""
@@ -196,14 +198,14 @@ class Files:
         places = list(source.meshes.candidates(uri))
         if "://" not in uri:
             places += source.meshes.candidates(PACKAGE_SCHEMES[-1] + uri)
-        for place in places:
-            file = place.file()
+        for candidate in places:
+            file = candidate.file()
             if file is not None:
                 return file
-            config = place.file(CONFIG)
+            config = candidate.file(CONFIG)
             if config is not None:
                 name = self._newest(config)
-                return place.file(name) or os.path.join(os.path.dirname(config), name)
+                return candidate.file(name) or os.path.join(os.path.dirname(config), name)
         return None
 
     def include(
@@ -218,17 +220,17 @@ class Files:
                 f"there is no {quote(uri)}; give the folder that has it as package_path "
                 f"(--package-path), or set GZ_SIM_RESOURCE_PATH",
             )
-        found = self.open(file)
-        if any(found is one for one in above):
+        included = self.open(file)
+        if any(included is includer for includer in above):
             raise document.error(include, f"{quote(uri)} includes itself; break the circle")
         self._models += 1
-        self._elements += sum(1 for _ in found.root.iter())
+        self._elements += sum(1 for _ in included.root.iter())
         if self._models > MOST or self._elements > MAX_ELEMENTS:
             raise document.error(
                 include,
                 f"more than {MOST} models or {MAX_ELEMENTS} elements are included; use fewer",
             )
-        return found
+        return included
 
     def _parsed(self, file: str) -> tuple[Element, list[str]]:
         content = decode(read_bytes(file, self._max_bytes), file)
@@ -272,12 +274,12 @@ def _version(document: Document, root: Element) -> tuple[int, int]:
         )
     if root.tag not in ("sdf", "gazebo"):
         raise document.error(root, f"expected <sdf version=...> outermost, got <{root.tag}>")
-    said = root.get("version")
-    if said is None:
+    number = root.get("version")
+    if number is None:
         raise document.error(root, 'the version is missing; write <sdf version="1.9">')
-    version = _numbers(said)
+    version = _numbers(number)
     if version is None:
-        raise document.error(root, f"the version is a number such as 1.9, got {quote(said)}")
+        raise document.error(root, f"the version is a number such as 1.9, got {quote(number)}")
     if not VERSIONS[0] <= version <= VERSIONS[1]:
         document.remark_at("SDF of another version than 1.4 to 1.12, read all the same", root)
     return version

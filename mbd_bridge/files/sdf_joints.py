@@ -91,8 +91,8 @@ def read_joint(scope: Scope, element: Element, left_out: LeftOut) -> Joint | Gea
         not has_axis
         and TYPES[kind] != "fixed"
         and any(
-            found is not None and _limits(document, found) != Limits()
-            for found in (first, element.find("axis2"))
+            axis_element is not None and _limits(document, axis_element) != Limits()
+            for axis_element in (first, element.find("axis2"))
         )
     ):
         left_out.add("limits of joints with several degrees of freedom", name)
@@ -180,9 +180,9 @@ def _limits(document: Document, axis: Element) -> Limits:
 def _bound(document: Document, limit: Element, tag: str, default: float) -> float:
     """Return a limit; SDF writes inf where there is none."""
     child = limit.find(tag)
-    said = "" if child is None else (child.text or "").strip().lower()
-    if said in ("inf", "+inf", "-inf"):
-        return math.copysign(UNLIMITED, -1.0 if said.startswith("-") else 1.0)
+    word = "" if child is None else (child.text or "").strip().lower()
+    if word in ("inf", "+inf", "-inf"):
+        return math.copysign(UNLIMITED, -1.0 if word.startswith("-") else 1.0)
     return number(document, limit, tag, default)
 
 

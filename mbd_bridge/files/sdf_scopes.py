@@ -86,18 +86,18 @@ class Scope:
     @property
     def name(self) -> str:
         """The model's name, or the one that its ``<include>`` gives."""
-        given = ""
+        name = ""
         if self.include is not None:
-            given = text(self.include[0].document, self.include[1], "name", "")
-        return given or self.model.get("name") or ""
+            name = text(self.include[0].document, self.include[1], "name", "")
+        return name or self.model.get("name") or ""
 
     @property
     def static(self) -> bool:
         """Whether the model, or one that it is in, cannot move."""
-        own = flag(self.document, self.model, "static")
+        static = flag(self.document, self.model, "static")
         if self.include is not None and self.include[1].find("static") is not None:
-            own = flag(self.include[0].document, self.include[1], "static")
-        return own or (self.outer is not None and self.outer.static)
+            static = flag(self.include[0].document, self.include[1], "static")
+        return static or (self.outer is not None and self.outer.static)
 
     def scopes(self) -> Iterator[Scope]:
         """Yield this model and those in it."""
@@ -193,23 +193,23 @@ class Scope:
 
     def frame_of(self, element: Element, depth: int = 0) -> Frame:
         """Return the frame of a link, joint or frame of this model in the world."""
-        own, relative = pose_of(self.document, element)
+        pose, relative = pose_of(self.document, element)
         if not relative and element.tag == "joint":
             relative = text(self.document, element, "child")
         if not relative and element.tag == "frame":
             relative = element.get("attached_to") or ""
-        return self.frame(relative or MODEL, element, depth + 1) @ own
+        return self.frame(relative or MODEL, element, depth + 1) @ pose
 
     def _own(self, at: Element, depth: int) -> Frame:
         """Return the frame of the model itself."""
-        own, relative = pose_of(self.document, self.model)
+        pose, relative = pose_of(self.document, self.model)
         placed = self.model.get("placement_frame") or ""
         if self.include is not None:
             by, element = self.include
             if element.find("pose") is not None:
-                own, relative = pose_of(by.document, element)
-            if given := text(by.document, element, "placement_frame", ""):
-                placed = given
+                pose, relative = pose_of(by.document, element)
+            if frame_name := text(by.document, element, "placement_frame", ""):
+                placed = frame_name
                 if element.find("pose") is None:
                     raise by.document.error(element, "<placement_frame> needs a <pose>; write one")
         if self.outer is None:
@@ -221,12 +221,12 @@ class Scope:
         else:
             carrier = self.outer.frame(relative or MODEL, self.model, depth + 1)
         if not placed:
-            return carrier @ own
+            return carrier @ pose
         self.known[MODEL] = Frame.identity()  # where the placement frame is in the model
         inside = self.frame(placed, self.model, depth + 1)
         for scope in self.scopes():
             scope.known.clear()
-        return carrier @ own @ inside.inverse()
+        return carrier @ pose @ inside.inverse()
 
     def link(self, name: str, at: Element, depth: int = 0) -> str:
         """Return the full name of the link that carries what is named, or "world"."""

@@ -76,7 +76,7 @@ def _srdf_of(source: Path) -> Path | None:
     if not source.name.endswith((".urdf", ".xacro")):
         name = source.stem + SUFFIX
     places = source.parent / name, source.parent.parent / FOLDER / name
-    return next((place for place in places if file_beside(place, source) is not None), None)
+    return next((file for file in places if file_beside(file, source) is not None), None)
 
 
 def _numbers(document: Document, element: Element) -> tuple[float, ...]:

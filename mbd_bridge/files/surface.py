@@ -236,9 +236,9 @@ def at_corners(table: ArrayLike, corners: ArrayLike) -> NDArray[np.float32]:
     """Return the rows (T, 3, 2) of a table (K, 2) at corners (T, 3); NaN where there is no such."""
     rows = np.asarray(table, dtype=np.float32).reshape(-1, 2)
     index = np.asarray(corners, dtype=np.int64)
-    there = (index >= 0) & (index < len(rows))
+    exists = (index >= 0) & (index < len(rows))
     padded = np.concatenate([rows, np.full((1, 2), np.nan, dtype=np.float32)])
-    return padded[np.where(there, index, len(rows))]
+    return padded[np.where(exists, index, len(rows))]
 
 
 def fans(counts: ArrayLike) -> Indices:

@@ -92,8 +92,8 @@ class ColumnTable:
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, the row (its line in a text) and the column."""
         line = None if row is None or self.lines is None else int(self.lines[row])
-        place = None if row is None else self.start + row
-        return place_error(message, self.source, place, column, line)
+        row_of_file = None if row is None else self.start + row
+        return place_error(message, self.source, row_of_file, column, line)
 
 
 def place_error(
@@ -136,17 +136,17 @@ def check_finite(
     """Refuse rows, of which the first is the row `start` of the file, with gaps in them."""
     if np.all(np.isfinite(values)):
         return
-    row, place = np.argwhere(~np.isfinite(values))[0]
-    bad = ~np.isfinite(values[row:, place])
+    row, column = np.argwhere(~np.isfinite(values))[0]
+    bad = ~np.isfinite(values[row:, column])
     length = len(bad) if bad.all() else int(np.argmin(bad))
     gap = f" and {length - 1} rows more behind it" if length > 1 else ""
     line = None if lines is None else int(lines[row])
     raise place_error(
-        f"expected a finite number, got {values[row, place]}{gap}; remove the row, fill the gap, "
+        f"expected a finite number, got {values[row, column]}{gap}; remove the row, fill the gap, "
         f"or leave such rows out (of a motion --gaps drop, gaps='drop')",
         source,
         start + int(row),
-        columns[place].name,
+        columns[column].name,
         line,
     )
 
@@ -328,11 +328,11 @@ class TableSource(ABC):
         """Return where the columns of some names stand."""
         if columns is None:
             return list(range(len(self.columns)))
-        place = {name: k for k, name in enumerate(self.names)}
+        index = {name: k for k, name in enumerate(self.names)}
         for name in columns:
-            if name not in place:
+            if name not in index:
                 raise FileError(unknown_name("column", name, self.names), self.path)
-        return [place[name] for name in columns]
+        return [index[name] for name in columns]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, a row and a column."""
@@ -360,8 +360,8 @@ class WholeTable(TableSource):
 def without_sheet(path: str | os.PathLike[str]) -> str:
     """Return the path of a file: of ``book.xlsx#run 3`` that of the workbook."""
     name = os.fspath(path)
-    place = name.lower().find(SHEET)
-    return name if place < 0 else name[: place + len(SHEET) - 1]
+    position = name.lower().find(SHEET)
+    return name if position < 0 else name[: position + len(SHEET) - 1]
 
 
 def column_blocks(
@@ -399,10 +399,10 @@ def named_column(name: str, unit: str | None) -> Column:
 def cannot_read(path: str, error: BaseException, what: str) -> FileError:
     """Return the error of a file that cannot be read, with the advice what to give."""
     reason = error.strerror if isinstance(error, OSError) and error.errno else None
-    said = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason_text = reason or str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, FileNotFoundError):
-        said = missing_file(path)
-    return FileError(f"cannot be read: {said:.300}; give {what}", path)
+        reason_text = missing_file(path)
+    return FileError(f"cannot be read: {reason_text:.300}; give {what}", path)
 
 
 @contextmanager

@@ -107,15 +107,15 @@ class TirFile:
         FileError
             Two sections give it with different values.
         """
-        found = [
+        values_of_key = [
             values[key]
             for name, values in self.sections.items()
             if name != "UNITS" and key in values
         ]
-        if len({value.text for value in found}) > 1:
-            lines = " and ".join(str(value.line) for value in found)
+        if len({value.text for value in values_of_key}) > 1:
+            lines = " and ".join(str(value.line) for value in values_of_key)
             raise self.error(f"expected one value, got several, in lines {lines}", key)
-        return found[0] if found else None
+        return values_of_key[0] if values_of_key else None
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text without its quotes."""
@@ -188,19 +188,19 @@ def read_tir(path: str | os.PathLike[str]) -> TirFile:
     section: dict[str, TirValue] | None = None
     count = 0
     for line, whole in enumerate(text.splitlines(), start=1):
-        said = whole.split("$", 1)[0].strip()
-        if not said or said.startswith("!"):
+        content = whole.split("$", 1)[0].strip()
+        if not content or content.startswith("!"):
             continue
-        if said.startswith("["):
-            heading = re.fullmatch(r"\[\s*([^\[\]]{1,64}?)\s*\]", said)
+        if content.startswith("["):
+            heading = re.fullmatch(r"\[\s*([^\[\]]{1,64}?)\s*\]", content)
             if heading is None:
-                raise FileError(f"expected [SECTION], got {quote(said)}", name, line)
+                raise FileError(f"expected [SECTION], got {quote(content)}", name, line)
             section = sections.setdefault(heading[1].upper(), {})
             continue
-        match = KEY.fullmatch(said)
+        match = KEY.fullmatch(content)
         if match is None:
             if section is None:
-                raise FileError(f"expected [SECTION], got {quote(said)}", name, line)
+                raise FileError(f"expected [SECTION], got {quote(content)}", name, line)
             continue  # a row of a table
         if section is None:
             raise FileError(f"expected a [SECTION] before {quote(match[1])}", name, line)

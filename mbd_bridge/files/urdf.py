@@ -105,11 +105,11 @@ def expand_xacro(
         The file cannot be expanded.
     """
     xacro = needed("xacro", f"{path}: xacro files need xacro", "mbd_bridge[xacro]")
-    given = {name: str(value) for name, value in (arguments or {}).items()}
+    mappings = {name: str(value) for name, value in (arguments or {}).items()}
     try:
         with ONE_AT_A_TIME, _found_by(packages):
             before = len(xacro.all_includes)  # of all files that this process expands
-            expanded = xacro.process_file(str(path), mappings=given)
+            expanded = xacro.process_file(str(path), mappings=mappings)
             for included in xacro.all_includes[before:]:
                 note_input(included)
             return str(expanded.toprettyxml(indent="  "))
@@ -205,11 +205,15 @@ def _scale(document: Document, mesh: Element) -> Vector3:
 
 def _material(element: Element) -> Element | None:
     """Return a shape's material: its own, or the one that it names in the file."""
-    own = element.find("material")
-    if own is None or own.find("color") is not None or own.find("texture[@filename]") is not None:
-        return own
+    look = element.find("material")
+    if (
+        look is None
+        or look.find("color") is not None
+        or look.find("texture[@filename]") is not None
+    ):
+        return look
     named = (m for m in element.getroottree().getroot().iterfind("material"))
-    return next((m for m in named if m.get("name") == own.get("name")), None)
+    return next((m for m in named if m.get("name") == look.get("name")), None)
 
 
 def _colour(material: Element) -> Colour | None:
@@ -237,11 +241,11 @@ ROTOR_INERTIA = "rotor_inertia"
 
 def read_transmissions(robot: Element) -> tuple[Transmission, ...]:
     """Return what the ``<transmission>`` elements of a robot say, of each joint in each of them."""
-    found: list[Transmission] = []
+    transmissions: list[Transmission] = []
     for path in ("transmission", "ros2_control/transmission"):
         for element in robot.iterfind(path):
-            found += _read(element)
-    return tuple(found)
+            transmissions += _read(element)
+    return tuple(transmissions)
 
 
 def commanded_joints(robot: Element) -> list[str]:
@@ -255,7 +259,7 @@ def commanded_joints(robot: Element) -> list[str]:
 
 
 def _read(element: Element) -> list[Transmission]:
-    joints = [one for one in element.findall("joint") if one.get("name")]
+    joints = [item for item in element.findall("joint") if item.get("name")]
     actuators = element.findall("actuator")
     name = element.get("name") or "transmission"
     problem = ""
@@ -264,23 +268,23 @@ def _read(element: Element) -> list[Transmission]:
             f"it couples {len(joints)} joints and {len(actuators)} actuators, and only simple "
             f"transmissions are read"
         )
-    found = []
+    read = []
     for joint in joints:
         numbers: dict[str, float | None] = {"reduction": None, ROTOR_INERTIA: None}
-        said = problem
+        reason = problem
         if not problem:
-            said = _numbers(numbers, [element, joint, *actuators])
-        found.append(
+            reason = _numbers(numbers, [element, joint, *actuators])
+        read.append(
             Transmission(
                 name,
                 joint.get("name") or "",
                 numbers["reduction"],
                 numbers[ROTOR_INERTIA],
-                said,
+                reason,
                 line_of(element),
             )
         )
-    return found
+    return read
 
 
 def _numbers(numbers: dict[str, float | None], elements: list[Element]) -> str:
@@ -476,10 +480,13 @@ def _actuated(robot: Element, joints: tuple[Joint, ...]) -> tuple[str, ...] | No
     What they say of joints that cannot have an actuator, or are not there, is for other programs.
     """
     free = {joint.name for joint in joints if joint.type != "fixed" and joint.mimic is None}
-    for named in ([one.joint for one in read_transmissions(robot)], commanded_joints(robot)):
-        found = [name for name in dict.fromkeys(named) if name in free]
-        if found:
-            return tuple(found)
+    for named in (
+        [item.joint for item in read_transmissions(robot)],
+        commanded_joints(robot),
+    ):
+        actuated = [name for name in dict.fromkeys(named) if name in free]
+        if actuated:
+            return tuple(actuated)
     return None
 
 
@@ -520,8 +527,8 @@ def _without_unknown_mimics(document: Document, joints: tuple[Joint, ...]) -> tu
     for joint in joints:
         if joint.mimic is not None and joint.mimic.joint not in names:
             kind = "joints mimic an unknown joint and stay free (correct the name in <mimic>)"
-            place = f"line {joint.line} {joint.name!r} mimics {joint.mimic.joint!r}"
-            document.remark(kind, place)
+            where = f"line {joint.line} {joint.name!r} mimics {joint.mimic.joint!r}"
+            document.remark(kind, where)
             joint = replace(joint, mimic=None)
         kept.append(joint)
     return tuple(kept)

@@ -240,10 +240,10 @@ def _is_direct(path: str | os.PathLike[str], mode: int | None) -> bool:
 
 def _descriptor(path: str | os.PathLike[str]) -> int | None:
     """Return the number of the open file that a path like /dev/stdout means."""
-    found = DESCRIPTOR.fullmatch(os.path.abspath(path))
-    if found is None:
+    match = DESCRIPTOR.fullmatch(os.path.abspath(path))
+    if match is None:
         return None
-    return int(found["number"] or {"stdout": 1, "stderr": 2}[found["name"]])
+    return int(match["number"] or {"stdout": 1, "stderr": 2}[match["name"]])
 
 
 def _cannot(path: str | os.PathLike[str], error: OSError) -> FileError:
@@ -290,17 +290,17 @@ BLOCK = 2**20
 
 def seal(file: BinaryIO) -> None:
     """Fill in the blank seal of a file that was written."""
-    place = _place(file)
-    assert place is not None, "it holds BLANK"
-    digest = _digest(file, place)
-    file.seek(place)
+    position = _place(file)
+    assert position is not None, "it holds BLANK"
+    digest = _digest(file, position)
+    file.seek(position)
     file.write(digest)
 
 
 def is_sealed(file: BinaryIO) -> bool:
     """Return whether nothing of a file was changed; go back to its start."""
-    place = _place(file)
-    good = place is not None and _digest(file, place) == _read(file, place)
+    position = _place(file)
+    good = position is not None and _digest(file, position) == _read(file, position)
     file.seek(0)
     return good
 
@@ -309,24 +309,24 @@ def _place(file: BinaryIO) -> int | None:
     """Return where the digits of the seal begin."""
     size = file.seek(0, os.SEEK_END)
     first = file.seek(max(0, size - TAIL))
-    found = file.read().rfind(MARK)
-    place = first + found + len(MARK)
-    return None if found < 0 or place + DIGITS > size else place
+    mark = file.read().rfind(MARK)
+    position = first + mark + len(MARK)
+    return None if mark < 0 or position + DIGITS > size else position
 
 
-def _read(file: BinaryIO, place: int) -> bytes:
-    file.seek(place)
+def _read(file: BinaryIO, position: int) -> bytes:
+    file.seek(position)
     return file.read(DIGITS)
 
 
-def _digest(file: BinaryIO, place: int) -> bytes:
+def _digest(file: BinaryIO, position: int) -> bytes:
     """Return the digits that belong there."""
     digest = hashlib.sha256()
-    left = file.seek(0) + place
+    left = file.seek(0) + position
     while left > 0 and (block := file.read(min(left, BLOCK))):
         digest.update(block)
         left -= len(block)
-    file.seek(place + DIGITS)
+    file.seek(position + DIGITS)
     while block := file.read(BLOCK):
         digest.update(block)
     return digest.hexdigest().encode()

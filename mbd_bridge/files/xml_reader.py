@@ -187,16 +187,16 @@ def _second_reading(
 
 def _refuse_dtd(text: str, file: str) -> None:
     """Refuse documents that define entities: they can grow without bound or read other files."""
-    found = MARKUP.search(text)
-    while found:
-        opening = found.group()
+    markup = MARKUP.search(text)
+    while markup:
+        opening = markup.group()
         if opening not in HIDING:
             raise FileError(
                 "document types and entities are not read, because they can grow without bound; "
                 "remove the declaration and write its values out",
                 file,
-                text.count("\n", 0, found.start()) + 1,
+                text.count("\n", 0, markup.start()) + 1,
                 f"{opening}>",
             )
-        end = text.find(HIDING[opening], found.end())
-        found = MARKUP.search(text, end) if end >= 0 else None
+        end = text.find(HIDING[opening], markup.end())
+        markup = MARKUP.search(text, end) if end >= 0 else None

@@ -68,8 +68,8 @@ class Node:
         """Return the value as a table that says ``units: SI``; `units` names these in messages."""
         table = self.table(known)
         if "units" not in table or table["units"].value != "SI":
-            place = table.get("units", self)
-            raise place.error(f"expected 'units: SI' ({units}), which is all that is read")
+            where = table.get("units", self)
+            raise where.error(f"expected 'units: SI' ({units}), which is all that is read")
         return table
 
     def required(self, key: str) -> Node:
@@ -83,8 +83,8 @@ class Node:
     def listed(self, key: str) -> list[Node]:
         """Return the list under a key of a table; none where it is absent or blank."""
         table = self.value if isinstance(self.value, dict) else {}
-        found = table.get(key)
-        return [] if found is None or found.value == "" else found.items()
+        item = table.get(key)
+        return [] if item is None or item.value == "" else item.items()
 
     def items(self) -> list[Node]:
         """Return the value as a list."""
@@ -208,8 +208,8 @@ def _convert(node: yaml.Node, file: str, name: str) -> Node:
             if not isinstance(key, yaml.ScalarNode):
                 raise FileError("expected a plain word as key", file, line, name)
             if key.value in table:
-                place = (file, key.start_mark.line + 1, key.value)
-                raise FileError("this key stands twice; remove one", *place)
+                where = (file, key.start_mark.line + 1, key.value)
+                raise FileError("this key stands twice; remove one", *where)
             table[key.value] = _convert(value, file, key.value)
         return Node(table, line, file, name)
     return Node(str(node.value), line, file, name)

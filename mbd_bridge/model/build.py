@@ -109,16 +109,16 @@ def coupling_cuts(
                 raise ModelError(
                     where + unknown_name("coordinate of the tree that can follow", name, places)
                 )
-        own = places[coupling.joint]
+        follower = places[coupling.joint]
         leaders = tuple((places[leader], ratio) for leader, ratio in coupling.follows)
-        if own in (leader for leader, _ in leaders):
+        if follower in (leader for leader, _ in leaders):
             raise ModelError(f"{where}{coupling.joint!r} follows itself; name two coordinates")
-        row = Coupled(own, leaders, coupling.offset)
-        (parent, child), before, _ = bodies[own.body]
+        row = Coupled(follower, leaders, coupling.offset)
+        (parent, child), before, _ = bodies[follower.body]
         if leaders:
             before = leaders[0][0].body
             (_, parent), *_ = bodies[before]
-        ends, links = (before, own.body), (parent, child)
+        ends, links = (before, follower.body), (parent, child)
         here = Frame.identity()
         cuts.append(Cut(coupling.name, "coupling", *ends, links, here, here, (row,), here))
     return cuts
@@ -220,8 +220,8 @@ def _length(loop: Loop, way: Callable[[], np.ndarray]) -> Any:
 
 def _where(loop: Loop) -> str:
     """Return what a message about a loop begins with: file and line, if it has them, and name."""
-    place = ":".join(str(part) for part in (loop.source, loop.line) if part is not None)
-    return f"{place}: loop {loop.name!r}: " if place else f"loop {loop.name!r}: "
+    where = ":".join(str(part) for part in (loop.source, loop.line) if part is not None)
+    return f"{where}: loop {loop.name!r}: " if where else f"loop {loop.name!r}: "
 
 
 EARTH = (0.0, 0.0, -9.81)
@@ -302,7 +302,8 @@ def _middle(description: Description, walk: list[tuple[Joint | None, str]]) -> A
     ends = [end for loop in description.loops for end in (loop.predecessor, loop.successor)]
     frames = [joint.origin for joint, _ in walk if joint is not None]
     if any(
-        np.asarray(one.translation).dtype == object for one in (*frames, *(e.frame for e in ends))
+        np.asarray(frame.translation).dtype == object
+        for frame in (*frames, *(e.frame for e in ends))
     ):
         return np.zeros(3)  # lengths are parameters
     for joint, _ in walk[1:]:
@@ -323,15 +324,15 @@ def _middle(description: Description, walk: list[tuple[Joint | None, str]]) -> A
     if not held:
         return np.zeros(3)
     middle = np.mean(held, axis=0)
-    reach += [float(np.linalg.norm(place - middle)) for place in held]
+    reach += [float(np.linalg.norm(point - middle)) for point in held]
     return middle if np.linalg.norm(middle) > FAR * max(reach) else np.zeros(3)
 
 
 def _check_inertia(model: Model) -> None:
     """Refuse masses and lengths whose products are no numbers; symbols of variants are left."""
     for link in model.links:
-        own = link.inertia
-        parts = [np.asarray(own.mass), own.centre, own.central]
+        inertia = link.inertia
+        parts = [np.asarray(inertia.mass), inertia.centre, inertia.central]
         if not all(x.dtype == object or np.isfinite(x).all() for x in parts):
             raise ModelError(
                 f"link {link.name!r}: its mass, centre, inertia or place are so large that their "
@@ -438,8 +439,8 @@ class _Builder:
         self.on_child.append(here)
         self.number[joint.child] = len(self.links)
         self.joints.append((joint, entry, parent, len(self.links), body))
-        own = self.described[joint.child].inertia
-        inertia = own.seen_from(frame) if own is not None else Inertia.zero()
+        described = self.described[joint.child].inertia
+        inertia = described.seen_from(frame) if described is not None else Inertia.zero()
         self.links.append(ModelLink(joint.child, body, frame, inertia))
 
     def model(self, gravity: np.ndarray, rank_tolerance: float) -> Model:
@@ -482,15 +483,15 @@ class _Builder:
 
     def _flexible(self, bodies: list[Body]) -> tuple[FlexibleBody, ...]:
         """Return what the flexible links add to their bodies."""
-        found = []
+        parts = []
         modal = {self.joints[body.joint][0].name: body for body in bodies}
         for part in self.expanded.parts:
             number = self.number[part.link]
             link, own = self.links[number], modal[part.modal_joint]
             integrals = in_body(part.deformation.integrals, link.frame)
             K, D = part.deformation.stiffness, part.deformation.damping
-            found.append(FlexibleBody(number, link.body, own.q, own.v, integrals, K, D))
-        return tuple(found)
+            parts.append(FlexibleBody(number, link.body, own.q, own.v, integrals, K, D))
+        return tuple(parts)
 
     def _gears(self) -> list[Cut]:
         moved = [self.joints[j] for _, j, _, _ in self.bodies]
@@ -557,11 +558,11 @@ class _Builder:
         and its own coordinate as ratio * leader + offset.
         """
         index = {joint.name: j for j, (joint, *_) in enumerate(self.joints)}
-        found: dict[int, tuple[int, float, float]] = {}
+        couplings: dict[int, tuple[int, float, float]] = {}
         for j, (joint, entry, *_) in enumerate(self.joints):
             modal = self.expanded.leaders.get(joint.name, joint.name)
             if modal != joint.name:  # another station of one flexible link
-                found[j] = index[modal], 1.0, 0.0
+                couplings[j] = index[modal], 1.0, 0.0
             if joint.mimic is None or not entry.nv:
                 continue
             leader, ratio, offset = j, 1.0, 0.0
@@ -581,5 +582,5 @@ class _Builder:
                     f"joint {joint.name!r} mimics {self.joints[leader][0].name!r}: only joints "
                     f"with one coordinate can be coupled"
                 )
-            found[j] = leader, ratio, offset
-        return found
+            couplings[j] = leader, ratio, offset
+        return couplings

@@ -75,8 +75,8 @@ class Builder:
         _check_name("link", name)
         if name in self._links and self._links[name].inertia is not None:
             raise ModelError(f"there is a link {name!r} already; choose another name")
-        own = inertia_of(f"link {name!r}", mass, centre, inertia)
-        self._links[name] = Link(name, None if own.is_zero() else own)
+        described = inertia_of(f"link {name!r}", mass, centre, inertia)
+        self._links[name] = Link(name, None if described.is_zero() else described)
         return self
 
     def joint(
@@ -205,17 +205,17 @@ class Builder:
                 )
         if link not in self._links:
             raise ModelError(where + unknown_name("link", link, self._links))
-        given = [name for name, value in placed.items() if value is not None]
+        named = [name for name, value in placed.items() if value is not None]
         if frame is None:
             zeros = (0.0, 0.0, 0.0)
             xyz, rpy = (
                 _vector(where + name, zeros if x is None else x) for name, x in placed.items()
             )
             return LoopEnd(link, Frame.from_rpy(xyz, rpy))
-        if given:
+        if named:
             raise ModelError(
                 f"{where}the {what}'s frame is given twice, in a pair and as "
-                f"{' and '.join(given)}; leave one out"
+                f"{' and '.join(named)}; leave one out"
             )
         return LoopEnd(link, frame)
 
@@ -250,7 +250,7 @@ class Builder:
             raise ModelError(f"{where}a mapping has the ratio of each leader; leave ratio= out")
         for leader in follows:
             _check_name(where + "follows", leader)
-        ratios = (_number(f"{where}ratio", one) for one in follows.values())
+        ratios = (_number(f"{where}ratio", factor) for factor in follows.values())
         shift = _number(f"{where}offset", offset)
         self._couplings[name] = Coupling(
             name, joint, tuple(zip(follows, ratios, strict=True)), shift
@@ -274,16 +274,16 @@ class Builder:
 
 def inertia_of(what: str, mass: float, centre: ArrayLike, inertia: ArrayLike) -> Inertia:
     """Return a body's checked inertia; messages call the body `what`."""
-    own = Inertia(
+    result = Inertia(
         _number(f"{what}: mass", mass),
         _vector(f"{what}: centre", centre),
         _symmetric(
             what, finite_numbers(f"{what}: inertia", inertia, (3,), (3, 3), error=ModelError)
         ),
     )
-    if own.mass < 0.0:
-        raise ModelError(f"{what}: mass is not negative, this is {own.mass:g} kg")
-    return own
+    if result.mass < 0.0:
+        raise ModelError(f"{what}: mass is not negative, this is {result.mass:g} kg")
+    return result
 
 
 def _number(name: str, value: float) -> float:

@@ -253,7 +253,7 @@ class Description:
     def rotors(self) -> dict[str, float]:
         """Inertia of rotors as their joints feel it, by joint: J N², kg m² (of a slide kg)."""
         return {
-            one.joint: one.rotor_inertia * (one.reduction or 1.0) ** 2
-            for one in self.transmissions
-            if one.rotor_inertia and not one.problem
+            item.joint: item.rotor_inertia * (item.reduction or 1.0) ** 2
+            for item in self.transmissions
+            if item.rotor_inertia and not item.problem
         }

@@ -115,14 +115,14 @@ def expand(description: Description) -> Expanded:
     leaders: dict[str, str] = {}
     parts = []
     for flexible in description.flexible:
-        own = held_stations(description, flexible.link)
+        stations = held_stations(description, flexible.link)
         root = root_of(description, flexible)
-        places = [flexible.beam.place(joint.origin.translation) for joint in own]
-        found = deformation(flexible, root, places)
-        for joint, shape in zip(own, found.shapes, strict=True):
-            types[joint.name] = station_type(shape, found.lengths)
-            leaders[joint.name] = own[0].name
-        parts.append(FlexiblePart(flexible.link, own[0].name, found))
+        places = [flexible.beam.place(joint.origin.translation) for joint in stations]
+        deformed = deformation(flexible, root, places)
+        for joint, shape in zip(stations, deformed.shapes, strict=True):
+            types[joint.name] = station_type(shape, deformed.lengths)
+            leaders[joint.name] = stations[0].name
+        parts.append(FlexiblePart(flexible.link, stations[0].name, deformed))
     return Expanded(description, types, leaders, tuple(parts))
 
 
@@ -157,7 +157,7 @@ def in_body(own: MassIntegrals, frame: Frame) -> MassIntegrals:
 def _check_mass(description: Description, flexible: FlexibleLink) -> None:
     """Refuse a modal basis whose mass is not that of the link in the robot's file."""
     basis = flexible.beam
-    rigid = next(one.inertia for one in description.links if one.name == flexible.link)
+    rigid = next(item.inertia for item in description.links if item.name == flexible.link)
     if not isinstance(basis, ModalBasis) or rigid is None or not rigid.mass > 0.0:
         return
     centre = basis.weighted(basis.nodes[None])[0].sum(axis=0) / basis.mass
@@ -237,15 +237,15 @@ def _with_stations(description: Description, flexible: FlexibleLink) -> Descript
         )
         for loop in description.loops
     )
-    names = {one.name for one in description.links}
-    for one in links:
-        if one.name in names or one.name in taken:
+    names = {new.name for new in description.links}
+    for new in links:
+        if new.name in names or new.name in taken:
             raise ModelError(
-                f"flexible link {link!r}: its station {one.name!r} has the name of another link or "
+                f"flexible link {link!r}: its station {new.name!r} has the name of another link or "
                 f"joint; rename one of them"
             )
     without = tuple(
-        replace(one, inertia=None) if one.name == link else one for one in description.links
+        replace(new, inertia=None) if new.name == link else new for new in description.links
     )
     return replace(description, links=(*without, *links), joints=(*joints, *kept), loops=loops)
 
@@ -263,7 +263,9 @@ def root_of(description: Description, flexible: FlexibleLink) -> float:
 
 def held_stations(description: Description, link: str) -> list[Joint]:
     """Return the joints that hold the stations of a flexible link, once it is expanded."""
-    return [one for one in description.joints if one.type == DEFLECTION and one.parent == link]
+    return [
+        joint for joint in description.joints if joint.type == DEFLECTION and joint.parent == link
+    ]
 
 
 def modes_of(description: Description, flexible: FlexibleLink) -> tuple[ShapeMode, ...]:
@@ -271,7 +273,7 @@ def modes_of(description: Description, flexible: FlexibleLink) -> tuple[ShapeMod
     beam = flexible.beam
     assert isinstance(beam, Beam)
     held = held_stations(description, flexible.link)
-    places = [beam.place(one.origin.translation) for one in held]
+    places = [beam.place(joint.origin.translation) for joint in held]
     return basis(flexible, beam, root_of(description, flexible), places)
 
 

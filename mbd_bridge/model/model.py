@@ -170,11 +170,11 @@ class Model:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Child bodies of each body."""
-        found: list[list[int]] = [[] for _ in self.bodies]
+        children: list[list[int]] = [[] for _ in self.bodies]
         for index, body in enumerate(self.bodies):
             if body.parent >= 0:
-                found[body.parent].append(index)
-        return tuple(map(tuple, found))
+                children[body.parent].append(index)
+        return tuple(map(tuple, children))
 
     @cached_property
     def path(self) -> Array:
@@ -240,7 +240,9 @@ class Model:
     def no_joint(self, name: object, others: Iterable[str] = ()) -> str:
         """Say that no joint is called so; of a link, which joint carries it."""
         known = isinstance(name, str)  # what is compared with an array is an array
-        above = [one.name for one in self.joints if known and self.links[one.child].name == name]
+        above = [
+            joint.name for joint in self.joints if known and self.links[joint.child].name == name
+        ]
         if above:
             return f"{name!r} is a link, no joint; the joint that carries it is {above[0]!r}"
         return unknown_name("joint", name, [*self.joint_index, *others])
@@ -251,7 +253,7 @@ class Model:
         None stands for all but the root joint and those of stations.
         """
         if names is None:
-            return tuple(k for k, one in enumerate(self.joints) if k and not one.is_station)
+            return tuple(k for k, joint in enumerate(self.joints) if k and not joint.is_station)
         if isinstance(names, str) or not isinstance(names, Iterable):
             names = (names,)
         return tuple(self.joint_number(name) for name in names)
@@ -281,9 +283,9 @@ class Model:
         for name, values in self.description.configurations.items():
             q = self.neutral()
             for body in self.bodies:
-                given = values.get(self.joints[body.joint].name, ())
-                if len(given) == body.type.nq and not body.coupled:  # a fixed base has none
-                    q[body.q] = body.type.normalise(np.array(given))
+                stated = values.get(self.joints[body.joint].name, ())
+                if len(stated) == body.type.nq and not body.coupled:  # a fixed base has none
+                    q[body.q] = body.type.normalise(np.array(stated))
             configurations[name] = q
         return configurations
 
@@ -310,10 +312,10 @@ class Model:
     @cached_property
     def _adds_up(self) -> bool:
         """Whether each coordinate changes by its velocity: no joint has a quaternion."""
-        own = [type(body.type) for body in self.bodies if not body.coupled]
+        kinds = [type(body.type) for body in self.bodies if not body.coupled]
         return all(
             kind.integrate is JointType.integrate and kind.difference is JointType.difference
-            for kind in own
+            for kind in kinds
         )
 
     @cached_property
@@ -348,10 +350,10 @@ class Model:
 
         None if there are none.
         """
-        found = np.zeros(self.nv)
+        rotors = np.zeros(self.nv)
         for body in self.bodies:
-            found[body.v] += body.ratio**2 * body.rotor
-        return found if found.any() else None
+            rotors[body.v] += body.ratio**2 * body.rotor
+        return rotors if rotors.any() else None
 
     @cached_property
     def masses(self) -> tuple[float, ...]:
@@ -400,7 +402,7 @@ def once_a_model(function: Callable[[Model], T]) -> Callable[[Model], T]:
 
     @wraps(function)
     def asked(model: Model) -> T:
-        found = known.get(model)
-        return known.setdefault(model, function(model)) if found is None else found
+        kept = known.get(model)
+        return known.setdefault(model, function(model)) if kept is None else kept
 
     return asked

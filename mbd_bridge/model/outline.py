@@ -41,13 +41,13 @@ def joint_table(model: Model) -> Table:
     columns = [
         Series("type", "", [_type(model, joint) for joint in joints]),
         Series("axis", "", [_axis(joint) for joint in joints]),
-        Series("lower", units, [one.lower for one in limits], shown="{:.4g}".format),
-        Series("upper", units, [one.upper for one in limits], shown="{:.4g}".format),
+        Series("lower", units, [limit.lower for limit in limits], shown="{:.4g}".format),
+        Series("upper", units, [limit.upper for limit in limits], shown="{:.4g}".format),
         Series("link", "", [model.links[joint.child].name for joint in joints]),
         Series("parent", "", parents, listed=False),
         Series("mass", "kg", masses, shown="{:.6g}".format),
-        Series("effort", forces, [one.effort or None for one in limits]),
-        Series("velocity", rates, [one.velocity or None for one in limits]),
+        Series("effort", forces, [limit.effort or None for limit in limits]),
+        Series("velocity", rates, [limit.velocity or None for limit in limits]),
     ]
     if model.loops:
         ranks = [joint.type.weight if joint.moving else None for joint in joints]
@@ -146,8 +146,8 @@ def walk(model: Model) -> Iterator[tuple[str, ModelJoint]]:
         if len(carried) == 1:
             stack.append((below, below, carried[0]))
             continue
-        for place, child in reversed(list(enumerate(carried, start=1))):
-            last = place == len(carried)
+        for number, child in reversed(list(enumerate(carried, start=1))):
+            last = number == len(carried)
             branch, passed = ("└─ ", "   ") if last else ("├─ ", "│  ")
             stack.append((below + branch, below + passed, child))
 
@@ -166,7 +166,7 @@ def _axis(joint: ModelJoint) -> str:
     if joint.type.name in ("fixed", "floating", "spherical"):
         return ""
     axis = np.array(joint.axis)
-    place = int(np.argmax(np.abs(axis)))
-    if abs(abs(axis[place]) - 1.0) < STRAIGHT:
-        return ("-" if axis[place] < 0 else "") + "xyz"[place]
+    largest = int(np.argmax(np.abs(axis)))
+    if abs(abs(axis[largest]) - 1.0) < STRAIGHT:
+        return ("-" if axis[largest] < 0 else "") + "xyz"[largest]
     return " ".join(f"{x:.4g}" for x in axis)

@@ -54,20 +54,20 @@ def value_rows(name: str, value: ArrayLike, size: int) -> Array:
 
 def inertias(name: str, value: ArrayLike) -> Array:
     """Return principal moments (N, 3), or the entries xx, yy, zz, xy, xz, yz of matrices (N, 6)."""
-    given = _numbers(name, value)
-    if given.shape == (3, 3):
+    numbers = _numbers(name, value)
+    if numbers.shape == (3, 3):
         raise ModelError(
             f"parameter {name!r}: (3, 3) numbers may be one matrix or the principal moments of "
             f"three variants; give the matrix as (1, 3, 3), or three variants as (3, 3, 3)"
         )
-    if given.ndim < 3:
-        return value_rows(name, given, 3)
-    if given.ndim > 3 or given.shape[1:] != (3, 3):
-        raise ModelError(f"parameter {name!r}: expected (N, 3) or (N, 3, 3), got {given.shape}")
-    apart = np.abs(given - given.transpose(0, 2, 1)).max(initial=0.0)
-    if apart > SYMMETRIC * np.abs(given).max(initial=0.0):
+    if numbers.ndim < 3:
+        return value_rows(name, numbers, 3)
+    if numbers.ndim > 3 or numbers.shape[1:] != (3, 3):
+        raise ModelError(f"parameter {name!r}: expected (N, 3) or (N, 3, 3), got {numbers.shape}")
+    apart = np.abs(numbers - numbers.transpose(0, 2, 1)).max(initial=0.0)
+    if apart > SYMMETRIC * np.abs(numbers).max(initial=0.0):
         raise ModelError(f"parameter {name!r}: an inertia is symmetric, this is not, by {apart:g}")
-    both = 0.5 * (given + given.transpose(0, 2, 1))
+    both = 0.5 * (numbers + numbers.transpose(0, 2, 1))
     return np.asarray(both[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
 
 
@@ -256,19 +256,19 @@ class Parameters:
     @property
     def columns(self) -> tuple[ParameterColumn, ...]:
         """Name and unit of each of the P numbers of a variant."""
-        found = []
+        columns = []
         for name, entry in zip(self.names, self._entries, strict=False):
             word = name.rpartition(".")[2]
             parts = COMPONENTS.get(word, "xyz") if entry.size > 1 else ("",)
             suffixes = [f".{part}" if part else "" for part in parts][: entry.size]
-            found += [ParameterColumn(name + end, PARAMETER_UNIT[word]) for end in suffixes]
-        return (*found, *self.beside)
+            columns += [ParameterColumn(name + end, PARAMETER_UNIT[word]) for end in suffixes]
+        return (*columns, *self.beside)
 
     @property
     def identity(self) -> str:
         """Which numbers of the model these are, without their values: for kernels' addresses."""
         # names say it: a link's place in its file is not its place in the model
-        places = self.names, [one.size for one in self._entries], [x.name for x in self.beside]
+        places = self.names, [entry.size for entry in self._entries], [x.name for x in self.beside]
         live = self.live.astype(int).tolist()
         return f"parameters {places} {live}"
 
@@ -295,10 +295,10 @@ class Parameters:
         if not self._entries:
             return self.model
         draft = _Draft(self.model)
-        place = 0
+        start = 0
         for entry in self._entries:
-            entry.put(draft, p[place : place + entry.size])
-            place += entry.size
+            entry.put(draft, p[start : start + entry.size])
+            start += entry.size
         symbolic = p.dtype == object
         model = build_model(
             draft.description(),
@@ -335,8 +335,8 @@ def _remade(
     beside: Array,
 ) -> Parameters:
     """Return parameters that have travelled to another process."""
-    found = Parameters.of(model, given).repeated(number)
-    return found.with_beside(names, columns, beside) if names else found
+    parameters = Parameters.of(model, given).repeated(number)
+    return parameters.with_beside(names, columns, beside) if names else parameters
 
 
 def _whole(model: Model, given: ParameterValues) -> dict[str, ArrayLike]:
@@ -347,7 +347,7 @@ def _whole(model: Model, given: ParameterValues) -> dict[str, ArrayLike]:
         if component is None:
             found[name] = value
             continue
-        whole, place = component
+        whole, component_index = component
         if whole in given:
             raise ModelError(f"parameters {whole!r} and {name!r}: give the whole or its numbers")
         rows = value_rows(name, value, 1)
@@ -362,7 +362,11 @@ def _whole(model: Model, given: ParameterValues) -> dict[str, ArrayLike]:
                 f"{len(before)} of another number of {whole!r}"
             )
         values = np.repeat(before, len(rows) if len(before) == 1 else 1, axis=0)
-        for i, j in {PAIRS[place], PAIRS[place][::-1]} if is_inertia else {(place, None)}:
+        for i, j in (
+            {PAIRS[component_index], PAIRS[component_index][::-1]}
+            if is_inertia
+            else {(component_index, None)}
+        ):
             values[(slice(None), i) if j is None else (slice(None), i, j)] = rows[:, 0]
         found[whole] = values
     return found
@@ -496,11 +500,11 @@ def _of_frame(description: Description, name: str, owner: str, word: str) -> _En
 
 def _on_rigid_links(description: Description, name: str, joint: str) -> None:
     """Refuse frames on flexible links: their modes' values there are numbers."""
-    stations = {one.child for one in description.joints if one.type == DEFLECTION}
-    ends = [(one.name, one.parent, one.child) for one in description.joints]
-    ends += [(one.name, one.predecessor.link, one.successor.link) for one in description.loops]
-    for own, *links in ends:
-        if own == joint and stations & set(links):
+    stations = {item.child for item in description.joints if item.type == DEFLECTION}
+    ends = [(item.name, item.parent, item.child) for item in description.joints]
+    ends += [(item.name, item.predecessor.link, item.successor.link) for item in description.loops]
+    for end_name, *links in ends:
+        if end_name == joint and stations & set(links):
             raise ModelError(
                 f"parameter {name!r}: joint {joint!r} is on a link that bends, where its place "
                 f"cannot vary; make a mechanism for each place"
@@ -510,9 +514,9 @@ def _on_rigid_links(description: Description, name: str, joint: str) -> None:
 def _of_loop(
     description: Description, name: str, owner: str, word: str, value: ArrayLike
 ) -> tuple[_Entry, Array]:
-    kind, said = OF_LOOP[word]
+    kind, noun = OF_LOOP[word]
     known = [loop.name for loop in description.loops if loop.type == kind]
-    _place(f"parameter {name!r}: ", said, owner, known)
+    _place(f"parameter {name!r}: ", noun, owner, known)
     index = [loop.name for loop in description.loops].index(owner)
     rows = value_rows(name, value, 1)
     if not rows.min() > 0.0:

@@ -275,10 +275,13 @@ def _walk(
             queue.append(other)
     for link in at:
         if link not in came_by:
-            own = [way.name for k, way in enumerate(ways) if link in way.ends and k not in kept]
+            ways_here = [
+                way.name for k, way in enumerate(ways) if link in way.ends and k not in kept
+            ]
             raise ModelError(
                 f"these cuts leave link {link!r} without a way from the root {root!r}; keep one "
-                f"more joint, take it out of cuts=[...]" + (f" (here: {own})" if own else "")
+                f"more joint, take it out of cuts=[...]"
+                + (f" (here: {ways_here})" if ways_here else "")
             )
     return turned
 
@@ -294,5 +297,5 @@ def _cycle(
             path.append(step[0])
             link = step[1]
         paths.append(path)
-    one, two = paths
-    return [ways[k].name for k in one + two if (k in one) != (k in two)]
+    up, down = paths
+    return [ways[k].name for k in up + down if (k in up) != (k in down)]

@@ -19,10 +19,10 @@ FORCE_UNIT = {"rad": "N m", "m": "N"}
 def state_units(model: Model) -> dict[str, str]:
     """Return the units of coordinates and of their rates by name: ``crank``, ``crank.vel``, ..."""
     of_q, of_v = model_units(model)
-    found = dict(zip(model.coordinate_names, of_q, strict=True))
+    units = dict(zip(model.coordinate_names, of_q, strict=True))
     for name, unit in zip(model.velocity_names, of_v, strict=True):
-        found |= {f"{name}.vel": unit + RATE[1], f"{name}.acc": unit + RATE[2]}
-    return found
+        units |= {f"{name}.vel": unit + RATE[1], f"{name}.acc": unit + RATE[2]}
+    return units
 
 
 @lru_cache(maxsize=KEPT)

@@ -80,12 +80,12 @@ class Arrows:
         end = tips[-1] - 0.5 * head
         thickness = self.thickness * max(size, 0.5)
         pieces = self._dashes(end, thickness) if dashed else self._rods(end, thickness)
-        for surface, place in pieces:
-            yield Piece(surface, colour, axes @ _up(place))
+        for surface, height in pieces:
+            yield Piece(surface, colour, axes @ _up(height))
 
     def _rods(self, length: float, thickness: float) -> Iterator[tuple[Surface, float]]:
-        for size, place in telescope(length, SHORTEST * self.longest / 4.0):
-            yield solids.rod(thickness, size), place
+        for size, height in telescope(length, SHORTEST * self.longest / 4.0):
+            yield solids.rod(thickness, size), height
 
     def _dashes(self, length: float, thickness: float) -> Iterator[tuple[Surface, float]]:
         dash = self.longest / (2 * DASHES)
@@ -116,8 +116,8 @@ class Arrows:
         axes = homogeneous(centre, along(axis if share > 0.0 else -axis))
         thickness = 0.8 * self.thickness
         pieces = [
-            Piece(solids.arc(self.radius, thickness, size), ACTUATION, axes @ _turn(place))
-            for size, place in telescope(angle, shortest)
+            Piece(solids.arc(self.radius, thickness, size), ACTUATION, axes @ _turn(start))
+            for size, start in telescope(angle, shortest)
         ]
         head = 0.6 * self.head
         tip = _turn(angle)
@@ -194,40 +194,40 @@ class Connector(NamedTuple):
 
 def connectors(model: Model, forces: Iterable[ForceElement]) -> list[Connector]:
     """Return the elements that act between two points, and the rods of distance joints."""
-    found = []
+    connected = []
     for element in forces:
         if isinstance(element, PointElement | Bushing):
             coil = isinstance(element, PointSpring | HydropneumaticUnit)
             pairs = zip(element.links, element.points, strict=True)
             ends = tuple(_end(model, link, point) for link, point in pairs)
-            found.append(Connector(element.name, SPRING if coil else OTHER, coil, ends))
+            connected.append(Connector(element.name, SPRING if coil else OTHER, coil, ends))
     for cut in model.cuts:
         if cut.type == "distance":
             ends = ((cut.predecessor, cut.a.translation), (cut.successor, cut.b.translation))
-            found.append(Connector(cut.name, ROD, False, ends))
-    return found
+            connected.append(Connector(cut.name, ROD, False, ends))
+    return connected
 
 
 def _end(model: Model, link: str, point: ArrayLike) -> tuple[int | None, Array]:
-    number, place = link_or_ground(model, link), np.asarray(point, dtype=np.float64)
+    number, position = link_or_ground(model, link), np.asarray(point, dtype=np.float64)
     if number is None:
-        return None, place
-    own = model.links[number]
-    return own.body, own.frame.translation + own.frame.rotation @ place
+        return None, position
+    model_link = model.links[number]
+    return model_link.body, model_link.frame.translation + model_link.frame.rotation @ position
 
 
-def ends_of(found: Iterable[Connector], bodies: Array) -> Iterator[Array]:
+def ends_of(connected: Iterable[Connector], bodies: Array) -> Iterator[Array]:
     """Yield where the ends are, (2, 3) m in the world.
 
     Parameters
     ----------
     bodies : (B, 4, 4) poses
     """
-    for one in found:
+    for connector in connected:
         yield np.array(
             [
                 point if body is None else bodies[body][:3, :3] @ point + bodies[body][:3, 3]
-                for body, point in one.ends
+                for body, point in connector.ends
             ]
         )
 
@@ -237,17 +237,17 @@ def springs(
 ) -> list[Piece]:
     """Return the pieces of all connectors, `span` m the size of the picture."""
     pieces: list[Piece] = []
-    found = connectors(model, forces)
-    for one, (first, second) in zip(found, ends_of(found, bodies), strict=True):
+    connected = connectors(model, forces)
+    for connector, (first, second) in zip(connected, ends_of(connected, bodies), strict=True):
         way = second - first
         length = float(np.linalg.norm(way))
         if not SHORTEST_SPRING * span < length < np.inf:
             continue
         straight = np.array([[0.0, 0, 0], [0, 0, length]])
-        corners = _zigzag(length, WIDTH * span) if one.coil else straight
+        corners = _zigzag(length, WIDTH * span) if connector.coil else straight
         points = first + corners @ along(way / length).T
         for start, end in pairwise(points):
-            pieces += _rod(start, end, one.colour, span)
+            pieces += _rod(start, end, connector.colour, span)
     return pieces
 
 
@@ -266,6 +266,6 @@ def _rod(start: Array, end: Array, colour: Colour, span: float) -> Iterator[Piec
     if not length > 0.0:
         return
     axes = along(way / length)
-    for size, place in telescope(length, SHORTEST_SPRING * span):
-        pose = homogeneous(start + axes[:, 2] * place, axes)
+    for size, start_of_piece in telescope(length, SHORTEST_SPRING * span):
+        pose = homogeneous(start + axes[:, 2] * start_of_piece, axes)
         yield Piece(solids.rod(THICKNESS * span, size), colour, pose)

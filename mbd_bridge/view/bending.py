@@ -56,12 +56,12 @@ def sliced(surface: Surface, direction: Array, places: Array) -> list[tuple[int,
         if not len(triangles):
             continue
         used, renumbered = np.unique(triangles, return_inverse=True)
-        own, middle = points[used], 0.5 * (places[k] + places[k + 1])
-        inside = np.clip(own @ direction, places[k], places[k + 1])
-        own = own + ((OVERLAP - 1.0) * (inside - middle))[:, None] * direction
+        cut, middle = points[used], 0.5 * (places[k] + places[k + 1])
+        inside = np.clip(cut @ direction, places[k], places[k + 1])
+        cut = cut + ((OVERLAP - 1.0) * (inside - middle))[:, None] * direction
         renumbered = renumbered.reshape(-1, 3)
-        uv = None if surface.uv is None else own[:, 3:].astype(np.float32)[renumbered]
-        out.append((k, replace(surface, vertices=own[:, :3], triangles=renumbered, uv=uv)))
+        uv = None if surface.uv is None else cut[:, 3:].astype(np.float32)[renumbered]
+        out.append((k, replace(surface, vertices=cut[:, :3], triangles=renumbered, uv=uv)))
     return out
 
 
@@ -85,8 +85,8 @@ def _split(
 
     def between(first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:
         part = side[first] / (side[first] - side[second])
-        found = points[first] + part[:, None] * (points[second] - points[first])
-        return np.asarray(found)
+        crossing = points[first] + part[:, None] * (points[second] - points[first])
+        return np.asarray(crossing)
 
     count, new = len(points), len(a)
     p, r = count + np.arange(new), count + new + np.arange(new)
@@ -186,7 +186,7 @@ class BentLink:
 
 def bent_links(model: Model, slices: int = SLICES) -> tuple[BentLink, ...]:
     """Return the flexible links of a model, beams in so many slices."""
-    described = {one.link: one for one in model.description.flexible}
+    described = {item.link: item for item in model.description.flexible}
     out = []
     for part in model.flexible:
         link = model.links[part.link]
@@ -194,19 +194,22 @@ def bent_links(model: Model, slices: int = SLICES) -> tuple[BentLink, ...]:
         source, root = flexible.beam, root_of(model.description, flexible)
         edges = np.zeros(0)
         if isinstance(source, ModalBasis):
-            moved, turned = (np.moveaxis(one, 0, 2) for one in source.tangent_at(root))
+            moved, turned = (np.moveaxis(item, 0, 2) for item in source.tangent_at(root))
             n = moved.shape[2]
             shapes = [source.nodes, moved, turned, np.zeros((len(moved), n, n, 3))]
         else:
             edges = np.linspace(0.0, source.length, slices + 1)
             places = (0.5 * (edges[1:] + edges[:-1])).tolist()
             modes = modes_of(model.description, flexible)
-            found = [
+            shapes_of = [
                 station_shape(source, modes, root, x, stiffening=flexible.stiffening)
                 for x in places
             ]
             points = np.array([source.point(x) for x in places])
-            each = (np.array([getattr(one, name) for one in found]) for name in found[0]._fields)
+            each = (
+                np.array([getattr(item, name) for item in shapes_of])
+                for name in shapes_of[0]._fields
+            )
             shapes = [points, *each]
         out.append(BentLink(part.link, part.body, part.q, frame, source, edges, *shapes))
     return tuple(out)
@@ -225,13 +228,13 @@ def beam_surface(beam: Beam, x: Array) -> Surface:
         known, sections = np.asarray(beam.section.x), beam.section.sections
     else:
         known, sections = np.zeros(1), (beam.section,)
-    round_ones = all(abs(one.J / (one.Iy + one.Iz) - 1.0) < ROUND for one in sections)
+    round_ones = all(abs(s.J / (s.Iy + s.Iz) - 1.0) < ROUND for s in sections)
     turn = np.linspace(0.0, 2.0 * np.pi, solids.ROUND + 1)
     if not round_ones:
         turn = np.deg2rad([45.0, 135.0, 225.0, 315.0, 405.0])
     size = 1.0 if round_ones else np.sqrt(2.0)
-    y = [np.sqrt(3.0 * one.Iz / one.A) if one.half_y is None else one.half_y for one in sections]
-    z = [np.sqrt(3.0 * one.Iy / one.A) if one.half_z is None else one.half_z for one in sections]
+    y = [np.sqrt(3.0 * s.Iz / s.A) if s.half_y is None else s.half_y for s in sections]
+    z = [np.sqrt(3.0 * s.Iy / s.A) if s.half_z is None else s.half_z for s in sections]
     least = SLIMMEST * beam.length
     half_y, half_z = (np.maximum(np.interp(x, known, half), least) for half in (y, z))
     rows = [

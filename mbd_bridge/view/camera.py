@@ -227,9 +227,9 @@ def camera_of(take: Take, view: tuple[float, float], size: tuple[int, int], move
     if moves:
         middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
         seen = middle + ROOM * (seen - middle)
-    found = framing(seen, direction(*view), aspect, field)
-    down = up * float(np.linalg.norm(found.eye - found.target)) * found.axes()[1]
-    return Camera(found.eye - down, found.target - down, WINDOW_FIELD)
+    camera = framing(seen, direction(*view), aspect, field)
+    down = up * float(np.linalg.norm(camera.eye - camera.target)) * camera.axes()[1]
+    return Camera(camera.eye - down, camera.target - down, WINDOW_FIELD)
 
 
 def free_part(size: tuple[int, int]) -> tuple[float, float, float]:

@@ -163,8 +163,8 @@ class Take:
         Slices of links that bend are bodies behind those of the model.
         """
         q, _ = exaggerated(self.model, q, self.overlays.exaggerate)
-        (found,) = self._placements(q)
-        return self.scene.with_slices(np.asarray(found), q)
+        (placed,) = self._placements(q)
+        return self.scene.with_slices(np.asarray(placed), q)
 
     @cached_property
     def _sample(self) -> Array:
@@ -220,11 +220,11 @@ class Take:
 
     def _applied(self, state: Source, bodies: Array) -> list[tuple[Array, Array, Array]]:
         """Return where external wrenches act, and along which ways (N, 3) m they are drawn."""
-        scale, found = self.scale, list[tuple[Array, Array, Array]]()
-        for one in state.applied:
-            at, force, moment = one.in_world(self.model, bodies)
-            found.append((at, scale.force * force, scale.moment * moment))
-        return found
+        scale, drawn = self.scale, list[tuple[Array, Array, Array]]()
+        for wrench in state.applied:
+            at, force, moment = wrench.in_world(self.model, bodies)
+            drawn.append((at, scale.force * force, scale.moment * moment))
+        return drawn
 
     @cached_property
     def scale(self) -> Scale:
@@ -308,14 +308,17 @@ class Take:
     def _external(self, state: Source, bodies: Array) -> tuple[list[Piece], list[Label]]:
         """Return the arrows of external wrenches, and their names with sizes."""
         pieces, labels, draw = list[Piece](), list[Label](), self._arrows
-        for one, (at, *ways) in zip(state.applied, self._applied(state, bodies), strict=True):
-            parts = (one.wrench[0, :3], ways[0][0], "N"), (one.wrench[0, 3:], ways[1][0], "N m")
+        for applied, (at, *ways) in zip(state.applied, self._applied(state, bodies), strict=True):
+            parts = (
+                (applied.wrench[0, :3], ways[0][0], "N"),
+                (applied.wrench[0, 3:], ways[1][0], "N m"),
+            )
             for heads, (vector, way, unit) in zip(HEADS, parts, strict=True):
                 arrow = draw.arrow(at[0], way, look.EXTERNAL, heads)
                 pieces += arrow
                 if arrow and self.overlays.labels:
                     size = in_figures(float(np.linalg.norm(vector)))
-                    text = f"{one.link}: {size} {unit}"
+                    text = f"{applied.link}: {size} {unit}"
                     labels.append(Label(at[0] + way, text, look.EXTERNAL))
         return pieces, labels
 
@@ -329,12 +332,12 @@ class Take:
             (load.open_force, "N ?", look.UNDETERMINED),
             (load.open_moment, "N m ?", look.UNDETERMINED),
         )
-        found = []
+        labels = []
         for way, (vectors, unit, colour) in zip(self._ways(load), rows, strict=True):
             if np.linalg.norm(way[0]) >= look.SHORTEST * self._arrows.longest:
                 text = f"{in_figures(float(np.linalg.norm(vectors[0])))} {unit}"
-                found.append(Label(load.point[0] + way[0], text, colour))
-        return found + self._actuation_number(load)
+                labels.append(Label(load.point[0] + way[0], text, colour))
+        return labels + self._actuation_number(load)
 
     def _actuation_number(self, load: ShownLoad) -> list[Label]:
         """Return the number at the head of an actuation's arc or arrow."""

@@ -83,7 +83,7 @@ def visible_factor(model: Model, bent: Sequence[BentLink], q: Array, span: float
     q : (N, nq)
     span : of the machine, m
     """
-    moves = (np.einsum("kin,sn->ski", one.displacement, q[:, one.q]) for one in bent)
+    moves = (np.einsum("kin,sn->ski", link.displacement, q[:, link.q]) for link in bent)
     largest = max((float(np.linalg.norm(move, axis=2).max()) for move in moves), default=0.0)
     if not largest > VISIBLE * span / LARGEST:
         return 1.0

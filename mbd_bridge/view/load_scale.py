@@ -91,12 +91,12 @@ def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoa
         raise ModelError(
             f"loads are drawn that are given on='child', at='joint', in_='child'; got {convention}"
         )
-    found = []
+    shown = []
     for k, name in enumerate(loads.joints):
         frames = load_frames(model, name, bodies)
         unique = np.broadcast_to(loads.unique[..., k, :], (len(bodies), 6))
         force, moment = loads.force[:, k], loads.moment[:, k]
-        own, loose, turn, loose_turn = (
+        determined, loose, turn, loose_turn = (
             np.einsum("nij,nj->ni", frames[:, :3, :3], np.where(flags, part, 0.0))
             for part, flags in (
                 (force, unique[:, :3]),
@@ -110,8 +110,10 @@ def shown_loads(model: Model, loads: JointLoads, bodies: Array) -> list[ShownLoa
         if found_actuation is not None:
             axis = joint_axes(model, name, bodies)
         point = frames[:, :3, 3]
-        found.append(ShownLoad(name, point, own, turn, loose, loose_turn, axis, actuation, turns))
-    return found
+        shown.append(
+            ShownLoad(name, point, determined, turn, loose, loose_turn, axis, actuation, turns)
+        )
+    return shown
 
 
 def joint_axes(model: Model, name: str, bodies: Array) -> Array:
@@ -213,14 +215,14 @@ def applied_in(run: Simulation) -> tuple[AppliedWrench, ...]:
     Several on one link are drawn as their sum: at their point if it is the same, else at the
     link's origin, as is one whose file has columns of its point.
     """
-    found = []
+    applied = []
     for link, on_link in run.external.items():
         numbers = run.system.external_links[link]
         points = {run.system.wrenches[k].point for k in numbers}
         point = points.pop() if len(points) == 1 else (0.0, 0.0, 0.0)
         places = np.broadcast_to(np.array(point), (len(on_link), 3))
-        found.append(AppliedWrench.about(link, places, on_link))
-    return tuple(found)
+        applied.append(AppliedWrench.about(link, places, on_link))
+    return tuple(applied)
 
 
 class Scale(NamedTuple):
@@ -249,16 +251,19 @@ class Scale(NamedTuple):
         if loads is not None:
             force, moment = _largest(loads.force), _largest(loads.moment)
             for k in range(len(loads.joints)):
-                found = single_actuation(model, loads, k)
-                if found is None:
+                single = single_actuation(model, loads, k)
+                if single is None:
                     continue
-                size, turns = float(np.abs(found[0]).max(initial=0.0)), found[1]
+                size, turns = (
+                    float(np.abs(single[0]).max(initial=0.0)),
+                    single[1],
+                )
                 actuation, force = (
                     (max(actuation, size), force) if turns else (actuation, max(force, size))
                 )
-        for one in applied:
-            force = max(force, _largest(one.wrench[:, :3]))
-            moment = max(moment, _largest(one.wrench[:, 3:]))
+        for wrench in applied:
+            force = max(force, _largest(wrench.wrench[:, :3]))
+            moment = max(moment, _largest(wrench.wrench[:, 3:]))
         least = RoundOff.of(model, force, max(moment, actuation))
         return Scale(
             round_number(longest / force) if force > least.force else 0.0,

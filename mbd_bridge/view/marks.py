@@ -113,5 +113,7 @@ def centre_of_mass(model: Model, bodies: Array) -> Array | None:
         moments[part.body] += part.integrals.first[0]
     centres = np.array(moments) / np.where(masses > 0.0, masses, 1.0)[:, None]
     bodies = bodies[..., : len(masses), :, :]
-    there = np.einsum("...bij,bj->...bi", bodies[..., :3, :3], centres) + bodies[..., :3, 3]
-    return np.asarray(np.einsum("b,...bi->...i", masses / masses.sum(), there))
+    centres_in_world = (
+        np.einsum("...bij,bj->...bi", bodies[..., :3, :3], centres) + bodies[..., :3, 3]
+    )
+    return np.asarray(np.einsum("b,...bi->...i", masses / masses.sum(), centres_in_world))

@@ -44,15 +44,17 @@ class Sampler:
     @cached_property
     def levels(self) -> list[NDArray[np.float32]]:
         """The image, and copies of it, each half as large as the one before."""
-        found = [self._texture.pixels.astype(np.float32)]
-        while max(found[-1].shape[:2]) > 1:
-            one = found[-1]
+        levels = [self._texture.pixels.astype(np.float32)]
+        while max(levels[-1].shape[:2]) > 1:
+            level = levels[-1]
             for axis in (0, 1):
-                if one.shape[axis] > 1:
-                    even, odd = (one[(slice(None),) * axis + (slice(k, None, 2),)] for k in (0, 1))
-                    one = 0.5 * (even + odd)
-            found.append(one)
-        return found
+                if level.shape[axis] > 1:
+                    even, odd = (
+                        level[(slice(None),) * axis + (slice(k, None, 2),)] for k in (0, 1)
+                    )
+                    level = 0.5 * (even + odd)
+            levels.append(level)
+        return levels
 
     def at(self, uv: Array, spread: Array) -> Array:
         """Return the colours (P, 3), 0 to 255, at texture coordinates (P, 2).
@@ -176,11 +178,11 @@ class RayCanvas:
                 each.reshape(height, finer, width, finer).swapaxes(1, 2)[at_edge].ravel()
                 for each in (x, y)
             ]
-            own = self._scene.seen(*rays.through(*inside), towards, pixel / finer)
+            finer_seen = self._scene.seen(*rays.through(*inside), towards, pixel / finer)
             colours = np.broadcast_to(colours.reshape(height, width, 1, 1, 3), (*shape, 3)).copy()
             bodies = np.broadcast_to(bodies.reshape(height, width, 1, 1), shape).copy()
-            colours[at_edge] = own[0].reshape(-1, finer, finer, 3)
-            bodies[at_edge] = own[1].reshape(-1, finer, finer)
+            colours[at_edge] = finer_seen[0].reshape(-1, finer, finer, 3)
+            bodies[at_edge] = finer_seen[1].reshape(-1, finer, finer)
             colours, bodies = colours.swapaxes(1, 2), bodies.swapaxes(1, 2)
         tall, wide = height * finer, width * finer
         return RayPicture(colours.reshape(tall, wide, 3), bodies.reshape(tall, wide))
@@ -271,17 +273,17 @@ class _Scene:
         behind = np.einsum("pi,pi->p", face, ways[hit]) * np.einsum("pi,pi->p", face, normal) > 0.0
         normal[behind] *= -1.0  # both sides of a surface are seen
         shade = AMBIENT + DIFFUSE * np.maximum(normal @ light, 0.0)
-        own, body = self._colours[triangle], self._bodies[triangle]
+        ink, body = self._colours[triangle], self._bodies[triangle]
         if self._skins:
             cosine = np.einsum("pi,pi->p", ways[hit], normal) / np.linalg.norm(ways[hit], axis=1)
             breadth = pixel * hits["tfar"][hit] / np.sqrt(np.maximum(np.abs(cosine), GRAZING))
             for skin in self._skins:
-                (there,) = np.nonzero(body == skin.body)
-                if len(there):
-                    own[there] = self._texels(
-                        skin, triangle[there], u[there], v[there], breadth[there]
+                (on_skin,) = np.nonzero(body == skin.body)
+                if len(on_skin):
+                    ink[on_skin] = self._texels(
+                        skin, triangle[on_skin], u[on_skin], v[on_skin], breadth[on_skin]
                     )
-        lit = 255.0 * np.minimum(own * shade[:, None], 1.0)
+        lit = 255.0 * np.minimum(ink * shade[:, None], 1.0)
         colours[hit], bodies[hit], normals[hit] = lit, body, normal
         return colours, bodies, normals
 
@@ -335,18 +337,18 @@ def _grid(size: tuple[int, int], finer: int) -> tuple[Array, Array]:
 
 def _edges(bodies: Array, normals: Array) -> NDArray[np.bool_]:
     """Return the pixels (H, W) at which, or beside which, bodies or normals change."""
-    found = np.zeros(bodies.shape, dtype=bool)
+    edges = np.zeros(bodies.shape, dtype=bool)
     for axis in (0, 1):
-        here, there = ((slice(None),) * axis + (part,) for part in (slice(1, None), slice(-1)))
-        bent = np.einsum("hwi,hwi->hw", normals[here], normals[there]) < BENT
-        change = (bodies[here] != bodies[there]) | (bent & (bodies[here] != NOTHING))
-        found[here] |= change
-        found[there] |= change
-    wider = found.copy()
-    wider[1:] |= found[:-1]
-    wider[:-1] |= found[1:]
-    wider[:, 1:] |= found[:, :-1]
-    wider[:, :-1] |= found[:, 1:]
+        here, before = ((slice(None),) * axis + (part,) for part in (slice(1, None), slice(-1)))
+        bent = np.einsum("hwi,hwi->hw", normals[here], normals[before]) < BENT
+        change = (bodies[here] != bodies[before]) | (bent & (bodies[here] != NOTHING))
+        edges[here] |= change
+        edges[before] |= change
+    wider = edges.copy()
+    wider[1:] |= edges[:-1]
+    wider[:-1] |= edges[1:]
+    wider[:, 1:] |= edges[:, :-1]
+    wider[:, :-1] |= edges[:, 1:]
     return wider
 
 
@@ -409,14 +411,14 @@ class Painter:
 
         take, size = self.take, (self.size[0] * FINER, self.size[1] * FINER)
         shown = [self._floor, moment.machine, moment.pins, moment.over]
-        floor, own, _, over = self._show(shown)
+        floor, machine, _, over = self._show(shown)
         seen = self._see(self.camera, self.size, FINER)
         colours = seen.colours
         nothing = seen.bodies < 0
         colours[nothing] = _sky(size[1])[np.nonzero(nothing)[0]]
         if floor:
-            shade, there = self._shadow(own, size), np.isin(seen.bodies, floor)
-            colours[there] = (colours[there] * shade[there][:, None]).astype(np.uint8)
+            shade, on_floor = self._shadow(machine, size), np.isin(seen.bodies, floor)
+            colours[on_floor] = (colours[on_floor] * shade[on_floor][:, None]).astype(np.uint8)
         if over:
             self._show([moment.over])
             alone = self._see(self.camera, self.size, FINER)
@@ -446,17 +448,17 @@ class Painter:
         field = 2.0 * np.rad2deg(np.arctan(1.0 / LAMP))
         lamp = Camera(middle + away, middle, field, 0.5 * LAMP * radius, 2.0 * LAMP * radius)
         square = (SHADOW_PIXELS, SHADOW_PIXELS)
-        found = np.isin(self._see(lamp, square).bodies, own)
-        found[[0, -1]] = found[:, [0, -1]] = False  # beyond the edge there is no shadow
-        image = Image.fromarray((255 * found).astype(np.uint8))
+        dark = np.isin(self._see(lamp, square).bodies, own)
+        dark[[0, -1]] = dark[:, [0, -1]] = False  # beyond the edge there is no shadow
+        image = Image.fromarray((255 * dark).astype(np.uint8))
         image = image.filter(ImageFilter.GaussianBlur(0.006 * SHADOW_PIXELS))
         level = float(self._floor[0].pose[2, 3])
         to_lamp = lamp.lens(square) @ self.camera.level(level, size)
         across = (to_lamp / to_lamp[2, 2]).ravel()[:8].tolist()
-        there = image.transform(
+        on_ground = image.transform(
             size, Image.Transform.PERSPECTIVE, across, Image.Resampling.BILINEAR
         )
-        return 1.0 - DARKNESS / 255.0 * np.asarray(there, dtype=np.float32)
+        return 1.0 - DARKNESS / 255.0 * np.asarray(on_ground, dtype=np.float32)
 
 
 def _sky(height: int) -> Array:
@@ -512,5 +514,5 @@ def _write_labels(image: Image, camera: Camera, labels: list[Label]) -> None:
     widths = [pen.width(label.text) for label in labels]
     area = Area(0.0, 0.0, image.width - 2.0, image.height - 0.3 * height)
     corners = [(x + 0.4 * height, y - 1.2 * height) for x, y in seen]
-    for place, label in zip(arranged(corners, widths, height, area), labels, strict=True):
-        pen.write(place, label.text, label.colour)
+    for corner, label in zip(arranged(corners, widths, height, area), labels, strict=True):
+        pen.write(corner, label.text, label.colour)

@@ -54,11 +54,11 @@ def _shaded(surface: Surface) -> Shaded:
     points = corners.reshape(-1, 3)
     grain = WELD * max(float(np.ptp(points, axis=0).max()), 1e-12)
     rounded = np.round(points / grain).astype(np.int64)
-    _, one = np.unique(rounded, axis=0, return_inverse=True)
-    one = one.reshape(-1)
-    own = np.repeat(area / size[:, None], 3, axis=0)
-    normals = _smooth(one, own, np.repeat(area, 3, axis=0))
-    key = np.column_stack([one, np.round(normals * 100.0).astype(np.int64)])
+    _, point_of = np.unique(rounded, axis=0, return_inverse=True)
+    point_of = point_of.reshape(-1)
+    face_normals = np.repeat(area / size[:, None], 3, axis=0)
+    normals = _smooth(point_of, face_normals, np.repeat(area, 3, axis=0))
+    key = np.column_stack([point_of, np.round(normals * 100.0).astype(np.int64)])
     _, first, index = np.unique(key, axis=0, return_index=True, return_inverse=True)
     triangles = index.reshape(-1, 3)
     return Shaded(points[first], normals[first], triangles, uv, surface.texture)
@@ -155,10 +155,10 @@ class CanvasStage:
 
     def _place(self, body: int, position: Array, quaternion: Array) -> None:
         """Put a body somewhere, unless it is there."""
-        there = position.tobytes() + quaternion.tobytes()
-        if self._places.get(body) != there:
+        pose = position.tobytes() + quaternion.tobytes()
+        if self._places.get(body) != pose:
             self._canvas.place(body, position, quaternion)
-            self._places[body] = there
+            self._places[body] = pose
 
 
 def _quaternions(rotations: Array) -> Array:

@@ -88,15 +88,15 @@ class Poser:
                 continue
             if body.type.nq > body.type.nv:
                 return body.q, self.model.joints[body.joint].name
-            place = body.q.start + index - body.v.start
-            return slice(place, place + 1), self.model.velocity_names[index]
+            index_of_q = body.q.start + index - body.v.start
+            return slice(index_of_q, index_of_q + 1), self.model.velocity_names[index]
         raise AssertionError(f"velocity {index} belongs to no body")
 
 
 def knobs(model: Model) -> list[Knob]:
     """Return a knob for each degree of freedom, but for those of a floating base."""
     limits = {joint.name: joint.limits for joint in model.description.joints}
-    found = []
+    sliders = []
     for body in model.bodies:
         if body.coupled or body.type.nv in (0, 6):
             continue
@@ -107,11 +107,11 @@ def knobs(model: Model) -> list[Knob]:
             low, high = (-model.size, model.size) if slides else (-TURN, TURN)
             if joint.is_station:  # a deflection, not a way
                 low, high = BENT * low, BENT * high
-            own = limits.get(joint.name)
-            if own is not None and body.type.nv == 1 and body.type.name != "continuous":
-                low = low if own.lower is None else own.lower
-                high = high if own.upper is None else own.upper
+            joint_limits = limits.get(joint.name)
+            if joint_limits is not None and body.type.nv == 1 and body.type.name != "continuous":
+                low = low if joint_limits.lower is None else joint_limits.lower
+                high = high if joint_limits.upper is None else joint_limits.upper
             if not low < high:
                 low, high = low - 1e-3, low + 1e-3
-            found.append(Knob(joint.name + suffix, index, low, high, "m" if slides else "rad"))
-    return found
+            sliders.append(Knob(joint.name + suffix, index, low, high, "m" if slides else "rad"))
+    return sliders

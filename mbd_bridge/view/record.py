@@ -211,12 +211,12 @@ def _write_mp4(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
     taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", f"{shot.fps:g}", "-i", "-"]
     made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "25", "-f", "mp4", str(path)]
     with (
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as messages,
         subprocess.Popen(
             [get_ffmpeg_exe(), "-y", "-v", "error", *taken, *made],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=messages,
             process_group=0,  # Ctrl-C is for us to decide
         ) as ffmpeg,
     ):
@@ -232,7 +232,9 @@ def _write_mp4(path: Path, pictures: Iterator[Pixels], shot: Shot) -> None:
             with contextlib.suppress(BrokenPipeError):
                 ffmpeg.stdin.close()
         if ffmpeg.wait() != 0:
-            said.seek(0)
-            words = said.read().decode(errors="replace").strip() or f"exit code {ffmpeg.returncode}"
+            messages.seek(0)
+            words = (
+                messages.read().decode(errors="replace").strip() or f"exit code {ffmpeg.returncode}"
+            )
             full = os.strerror(errno.ENOSPC)
             raise OSError(errno.EIO, full if full in words else f"ffmpeg: {words.splitlines()[-1]}")

@@ -80,11 +80,11 @@ class Textures:
             except FileError as error:
                 self.missing.append(str(error))
                 self._read[key] = None
-        found = self._read[key]
-        if found is not None and surface.uv is None:
+        drawn = self._read[key]
+        if drawn is not None and surface.uv is None:
             self.missing.append(f"{texture.path}: the mesh does not say where on it the image is")
             return None
-        return found
+        return drawn
 
 
 def mean_colour(surface: Surface) -> Colour | None:
@@ -98,8 +98,8 @@ def mean_colour(surface: Surface) -> Colour | None:
     height, width, _ = pixels.shape
     x, y = surface.uv.mean(axis=1, dtype=np.float64).T
     column, row = (np.floor(k).astype(np.int64) for k in (x * width, (1.0 - y) * height))
-    found = pixels[row % height, column % width].mean(axis=0) / 255.0
-    red, green, blue = found.round(4).tolist()
+    mean = pixels[row % height, column % width].mean(axis=0) / 255.0
+    red, green, blue = mean.round(4).tolist()
     return red, green, blue, 1.0
 
 
@@ -182,9 +182,9 @@ def _joints_on(model: Model, number: int) -> list[Array]:
         if joint.parent == number:
             points.append((link.frame @ joint.parent_frame).translation)
     for cut in model.cuts:
-        for end, own in zip(cut.links, (cut.a, cut.b), strict=True):
+        for end, frame in zip(cut.links, (cut.a, cut.b), strict=True):
             if end == number:
-                points.append(own.translation)
+                points.append(frame.translation)
     return points
 
 
@@ -268,7 +268,7 @@ class Scene:
 
     def with_slices(self, bodies: Array, q: Array) -> Array:
         """Return the model's bodies (N, B, 4, 4), and behind them slices of links that bend."""
-        slices = [one.poses(bodies, q) for one in self.bent]
+        slices = [link.poses(bodies, q) for link in self.bent]
         return np.concatenate([bodies, *slices], axis=1) if slices else bodies
 
     def pieces(self, bodies: Array) -> list[Piece]:
@@ -288,8 +288,8 @@ class Scene:
     def corners(self, bodies: Array) -> Array:
         """Return points (K, 3) between which all parts are, for bodies (N, B, 4, 4)."""
         carriers = [part.body for part in self.parts]
-        found = np.einsum("npij,pkj->npki", bodies[:, carriers], self._boxes)
-        return np.asarray(found[..., :3].reshape(-1, 3))
+        points = np.einsum("npij,pkj->npki", bodies[:, carriers], self._boxes)
+        return np.asarray(points[..., :3].reshape(-1, 3))
 
 
 def scene(model: Model, slices: int = SLICES) -> Scene:
@@ -308,24 +308,24 @@ def scene(model: Model, slices: int = SLICES) -> Scene:
     meshes = _Meshes()
     described = {link.name: link for link in model.description.links}
     bent = bent_links(model, slices)
-    first = len(model.bodies) + np.cumsum([0, *(len(one.points) for one in bent)])
-    bends = {one.link: (one, int(k)) for one, k in zip(bent, first, strict=False)}
+    first = len(model.bodies) + np.cumsum([0, *(len(link_bent.points) for link_bent in bent)])
+    bends = {link_bent.link: (link_bent, int(k)) for link_bent, k in zip(bent, first, strict=False)}
     for number, link in enumerate(model.links):
-        found = described.get(link.name)
-        shapes = () if found is None else found.visuals
+        described_link = described.get(link.name)
+        shapes = () if described_link is None else described_link.visuals
         before = len(parts)
         flexible = bends.get(number)
         for shape in shapes:
             try:
-                own = _parts(shape, link.body, link.frame, meshes)
-                parts += own if flexible is None else _in_slices(own, *flexible)
+                link_parts = _parts(shape, link.body, link.frame, meshes)
+                parts += link_parts if flexible is None else _in_slices(link_parts, *flexible)
             except FileError as error:
                 missing.append(f"{link.name}: {error}")
                 broken.add(number)
         if len(parts) == before and flexible is not None:
-            one, k = flexible
+            link_bent, k = flexible
             colour = colour_of(link.body)
-            parts += [Part(s, colour, k + n, np.eye(4)) for n, s in one.own_surface()]
+            parts += [Part(s, colour, k + n, np.eye(4)) for n, s in link_bent.own_surface()]
         elif len(parts) == before:
             bare.append(number)
     # A sole or a sensor without a shape, on a body that has some, is well left out.
@@ -399,9 +399,9 @@ class _Meshes:
             raise FileError(f"mesh {shape.uri} {NOT_FOUND}")
         key = f"{shape.path} {shape.scale} {shape.texture}"
         if key not in self._files:
-            found = read_mesh(shape.path)
+            surfaces = read_mesh(shape.path)
             same = shape.scale == (1.0, 1.0, 1.0)
-            scaled = found if same else (s.scaled(shape.scale) for s in found)
+            scaled = surfaces if same else (s.scaled(shape.scale) for s in surfaces)
             self._files[key] = tuple(self.textures.on(s, shape.texture) for s in scaled)
         return self._files[key]
 

@@ -51,7 +51,7 @@ class Source:
     def records(self, rows: Array) -> Source:
         """Return some of the states."""
         loads = _chosen(self.loads, rows)
-        applied = tuple(one.records(rows) for one in self.applied)
+        applied = tuple(wrench.records(rows) for wrench in self.applied)
         return replace(self, time=self.time[rows], q=self.q[rows], loads=loads, applied=applied)
 
     def at(self, times: Array) -> Source:
@@ -68,15 +68,15 @@ class Source:
         loads = self.loads
         if loads is not None:
             loads = _mixed(_chosen(loads, k), _chosen(loads, k + 1), part)
-        applied = tuple(one.between(k, part) for one in self.applied)
+        applied = tuple(wrench.between(k, part) for wrench in self.applied)
         return replace(self, time=times, q=np.array(rows), loads=loads, applied=applied)
 
 
 def of_simulation(run: Simulation, loads: Iterable[str] | str = ()) -> Source:
     """Return a simulation as it is shown, with the loads of joints (of all of them: "all")."""
     names = _names(run.model, loads)
-    found = run.joint_loads(names) if names else None
-    return Source(run.model, run.time, run.q, found, run.system.forces, applied_in(run))
+    joint_loads = run.joint_loads(names) if names else None
+    return Source(run.model, run.time, run.q, joint_loads, run.system.forces, applied_in(run))
 
 
 def of_motion(
@@ -94,11 +94,11 @@ def of_motion(
             f"mechanism has {', '.join(model.coordinate_names[:6])}; load it for this mechanism"
         )
     solver = _solver(model, loads, actuated, forces, () if external is None else external.links)
-    found = None if solver is None else solver.along(motion, external)
-    if found is not None:
-        found = replace(found, time=None, speed=None)  # the source has its own times
+    joint_loads = None if solver is None else solver.along(motion, external)
+    if joint_loads is not None:
+        joint_loads = replace(joint_loads, time=None, speed=None)  # the source has its own times
     applied = applied_along(model, motion, external)
-    return Source(model, motion.time, motion.q, found, forces, applied)
+    return Source(model, motion.time, motion.q, joint_loads, forces, applied)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,18 +121,18 @@ class Rest:
         """Return the machine at q (nq,)."""
         still = np.zeros((1, self.model.nv))
         solver, start = self._solver, np.zeros(1)
-        found = None if solver is None else solver(q[None], still, still, t=start)
-        return Source(self.model, start, q[None], found, self.forces)
+        joint_loads = None if solver is None else solver(q[None], still, still, t=start)
+        return Source(self.model, start, q[None], joint_loads, self.forces)
 
     def start(self, q: ArrayLike | None = None) -> Source:
         """Return the machine at q, or where it is assembled nearest to zero."""
         if q is None:
             model = self.model
             return self.at(assemble(model).q if model.has_loops else model.neutral())
-        place = np.asarray(unit_quaternions(self.model, q), dtype=np.float64)
-        if place.shape != (self.model.nq,):
-            raise StateError(f"q: expected ({self.model.nq},) for one state, got {place.shape}")
-        return self.at(place)
+        position = np.asarray(unit_quaternions(self.model, q), dtype=np.float64)
+        if position.shape != (self.model.nq,):
+            raise StateError(f"q: expected ({self.model.nq},) for one state, got {position.shape}")
+        return self.at(position)
 
     @cached_property
     def _solver(self) -> LoadSolver | None:

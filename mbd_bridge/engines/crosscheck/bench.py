@@ -275,7 +275,7 @@ class Bench:
     def compiled(self) -> Table:
         """Return how long compilations took."""
         times = Series(
-            "", "ms", [1e3 * one.ours for one in self.compilations], shown="{:.1f}".format
+            "", "ms", [1e3 * timing.ours for timing in self.compilations], shown="{:.1f}".format
         )
         return Table("compilations", Series("", "", [x.what for x in self.compilations]), [times])
 

@@ -122,7 +122,10 @@ class Report(Tabular):
         outcomes = [OUTCOMES[row.passed if row.compared else None] for row in each]
         errors = [row.error if row.compared else None for row in each]
         allowed = [row.tolerance if row.compared else None for row in each]
-        texts, marks = [one.text for one in outcomes], [one.mark for one in outcomes]
+        texts, marks = (
+            [outcome.text for outcome in outcomes],
+            [outcome.mark for outcome in outcomes],
+        )
         columns = [
             Series("against", "", [row.referee for row in each], listed=False),
             Series("error", "", errors, shown="{:.1e}".format),
@@ -179,7 +182,7 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
     scale = model.velocity_scale
     guesses, rates, _ = random_states(model, TRIALS * count, rng)
     reached = assemble_batch(Prepared(model), guesses, check=False)
-    found: list[tuple[int, Array, Array]] = []
+    states: list[tuple[int, Array, Array]] = []
     for q, v in zip(reached.q[reached.closed], rates[reached.closed], strict=True):
         J = model.scaled_jacobian(constraints(q, v)[1])
         sizes, basis = np.linalg.svd(J, full_matrices=False)[1:]
@@ -187,9 +190,9 @@ def closed_states(model: Model, count: int, rng: np.random.Generator) -> tuple[A
         if sizes[rank - 1] < REGULAR * sizes[0]:
             continue
         rows = basis[:rank]
-        found.append((rank, q, v - scale * (rows.T @ (rows @ (v / scale)))))
-    highest = max((rank for rank, *_ in found), default=0)
-    kept = [(q, v) for rank, q, v in found if rank == highest][:count]
+        states.append((rank, q, v - scale * (rows.T @ (rows @ (v / scale)))))
+    highest = max((rank for rank, *_ in states), default=0)
+    kept = [(q, v) for rank, q, v in states if rank == highest][:count]
     return (
         np.array([q for q, _ in kept]).reshape(-1, model.nq),
         np.array([v for _, v in kept]).reshape(-1, model.nv),
@@ -234,8 +237,8 @@ def closed_loop_rows(model: Model, states: int, seed: int) -> tuple[list[Row], s
             theirs = referee.loads(q, v, tau)
             q, v = theirs.q, theirs.v
             a, lam = dynamics.forward(q, v, tau, check=False)
-            found = solver(q, v, a, lam=lam)
-            ours, unique = found.wrench, found.unique
+            loads = solver(q, v, a, lam=lam)
+            ours, unique = loads.wrench, loads.unique
             difference = ours - np.vstack([theirs.joints, theirs.cuts])
             relative = np.where(unique, np.abs(difference), 0.0)
             relative = relative.max(axis=-1) / max(np.abs(ours[unique]).max(initial=0.0), 1e-300)
@@ -355,8 +358,8 @@ def crosscheck(
         reasons = _about_loops(model, int(states), seed, pybullet, rows, names)
         absent += reasons
         open_loops = tuple(cut.name for cut in model.cuts) if reasons else ()
-    found = tuple(row for row in rows if row is not None)
-    return Report(model.name, states, found, tuple(names), tuple(absent), open_loops)
+    compared = tuple(row for row in rows if row is not None)
+    return Report(model.name, states, compared, tuple(names), tuple(absent), open_loops)
 
 
 def _ask_pinocchio(model: Model, sample: _Sample, names: list[str]) -> list[Row | None]:
@@ -382,10 +385,12 @@ def _ask_pybullet(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
 def _ask_mujoco(model: Model, sample: _Sample, names: list[str]) -> list[Row]:
     from mbd_bridge.engines.mujoco.twin import MujocoReferee
 
-    own = MujocoReferee(model)
-    names.append(own.name)
-    rows = sample.against(own)
-    return [*rows, sample.passive(own)] if model.description.joint_dynamics and model.nv else rows
+    referee = MujocoReferee(model)
+    names.append(referee.name)
+    rows = sample.against(referee)
+    return (
+        [*rows, sample.passive(referee)] if model.description.joint_dynamics and model.nv else rows
+    )
 
 
 def _about_loops(
@@ -402,10 +407,10 @@ def _about_loops(
     if pybullet is False:
         return [alone]
     try:
-        found, name = closed_loop_rows(model, states, seed)
+        loop_rows, name = closed_loop_rows(model, states, seed)
     except (MissingPackageError, ModelError) as reason:
         return [f"{alone}; {reason}"]
-    rows += found
+    rows += loop_rows
     names.append(name)
     return []
 
@@ -470,15 +475,15 @@ class _Sample:
     def passive(self, referee: Passive) -> Row:
         """Compare the springs and damping of the file; dry friction has other laws elsewhere."""
         elements = [
-            replace(one, coulomb=0.0) if isinstance(one, JointFriction) else one
-            for one in file_elements(self.model)
+            replace(element, coulomb=0.0) if isinstance(element, JointFriction) else element
+            for element in file_elements(self.model)
         ]
         theirs = np.array([referee.passive(q, v) for q, v in zip(self.q, self.v, strict=True)])
         ours = np.zeros_like(theirs)
-        for one in bound(self.model, elements):
+        for element in bound(self.model, elements):
             for k, (q, v) in enumerate(zip(self.q, self.v, strict=True)):
-                for place, force in one.effect(self.model, 0.0, q, v).forces.items():
-                    ours[k, place] += force
+                for index, force in element.effect(self.model, 0.0, q, v).forces.items():
+                    ours[k, index] += force
         names = self.model.velocity_names
         row = _row("springs and damping", referee, ours - theirs, _size(theirs), names)
         dry = [joint for joint in self.model.description.joints if joint.friction]
@@ -523,17 +528,17 @@ class _Sample:
         residuals, scales = [], []
         for q, v, a, loads in zip(self.q, self.v, self.a, self.loads, strict=True):
             needed, placements = referee.link_loads(q, v, a)
-            given = np.zeros_like(needed)
+            applied = np.zeros_like(needed)
             for k, joint in enumerate(self.model.joints):
                 child, parent, origin = joint.child, joint.parent, joint.child_frame.translation
                 if joint.turned:  # the load is in the described sense (`mechanism.recut`)
                     child, parent, origin = parent, child, joint.parent_frame.translation
                 load = _moved(np.eye(3), origin, loads[k])
-                given[child] += load
+                applied[child] += load
                 if parent >= 0:
                     step = np.linalg.solve(placements[parent], placements[child])
-                    given[parent] -= _moved(step[:3, :3], step[:3, 3], load)
-            residuals.append(given - needed)
+                    applied[parent] -= _moved(step[:3, :3], step[:3, 3], load)
+            residuals.append(applied - needed)
             scales.append(np.abs(loads).max())
         links = [link.name for link in self.model.links]
         largest = np.array(scales).reshape(-1, 1, 1)

@@ -40,8 +40,8 @@ class Compiled(NamedTuple):
     def name(self, kind: str, index: int) -> str:
         """Return what the file calls a thing, such as ("joint", 3); "" if it has no name."""
         code = getattr(self.engine.mjtObj, f"mjOBJ_{kind.upper()}")
-        found = self.engine.mj_id2name(self.model, code, index)
-        return found or ""
+        name = self.engine.mj_id2name(self.model, code, index)
+        return name or ""
 
 
 def compile_mjcf(path: str, document: Document) -> Compiled:
@@ -62,7 +62,7 @@ def compile_mjcf(path: str, document: Document) -> Compiled:
         return Compiled(engine, _compile(engine, spec, document), meshes)
     except (ValueError, engine.FatalError) as error:
         first = error
-    missing = [file for file, found in meshes.values() if found is None]
+    missing = [file for file, file_path in meshes.values() if file_path is None]
     spec = _spec(engine, path)
     assets = _without_assets(engine, spec, path, missing)
     if not assets:
@@ -83,8 +83,8 @@ def _compile(engine: Any, spec: Any, document: Document) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = spec.compile()
-    for one in caught:
-        document.remark("MuJoCo warns", " ".join(str(one.message).split())[:LONGEST])
+    for warning in caught:
+        document.remark("MuJoCo warns", " ".join(str(warning.message).split())[:LONGEST])
     for array in _disabled(engine.mjtDisableBit, model):
         array[...] = 0
     return model
@@ -134,17 +134,17 @@ def _words(error: Exception) -> str:
 def _files(spec: Any, path: str) -> dict[str, tuple[str, str | None]]:
     """Return, of each mesh, what the file calls it and where it is, None if it is not there."""
     folder = Path(path).parent / str(spec.meshdir)
-    found: dict[str, tuple[str, str | None]] = {}
+    files: dict[str, tuple[str, str | None]] = {}
     for mesh in spec.meshes:
         name = str(mesh.file)
         if not name:
             continue
         if spec.strippath:
             name = os.path.basename(name)
-        place = folder / name
+        file = folder / name
         known = mesh.name or Path(name).stem
-        found[str(known)] = name, str(place) if place.is_file() else None
-    return found
+        files[str(known)] = name, str(file) if file.is_file() else None
+    return files
 
 
 def _without_assets(engine: Any, spec: Any, path: str, missing: list[str]) -> bool:
@@ -158,7 +158,7 @@ def _without_assets(engine: Any, spec: Any, path: str, missing: list[str]) -> bo
     always = spec.compiler.inertiafromgeom == engine.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     kinds = (engine.mjtGeom.mjGEOM_MESH, engine.mjtGeom.mjGEOM_SDF)
     for body in spec.bodies:
-        for geom in [one for one in body.geoms if one.type in kinds]:
+        for geom in [item for item in body.geoms if item.type in kinds]:
             weighs = not (geom.mass == 0.0 or geom.density == 0.0)
             if weighs and missing and (always or not body.explicitinertial) and body.id != 0:
                 raise FileError(
@@ -175,8 +175,8 @@ def _without_assets(engine: Any, spec: Any, path: str, missing: list[str]) -> bo
     for skin in list(spec.skins):
         spec.delete(skin)
     for group in (spec.meshes, spec.materials, spec.textures):
-        for one in list(group):
-            spec.delete(one)
+        for item in list(group):
+            spec.delete(item)
     return had
 
 
@@ -208,14 +208,14 @@ class Names:
         model = compiled.model
         self._links: set[str] = set()
         self._joints: set[str] = {"root_joint"}
-        given = [compiled.name("body", i) for i in range(model.nbody)]
-        self._links |= set(filter(None, given))
-        self.links = [name or self.unused_link(f"body{i}") for i, name in enumerate(given)]
-        given = [compiled.name("joint", i) for i in range(model.njnt)]
-        self._joints |= set(filter(None, given))
+        stated = [compiled.name("body", i) for i in range(model.nbody)]
+        self._links |= set(filter(None, stated))
+        self.links = [name or self.unused_link(f"body{i}") for i, name in enumerate(stated)]
+        stated = [compiled.name("joint", i) for i in range(model.njnt)]
+        self._joints |= set(filter(None, stated))
         kinds = ("free", "ball", "slide", "hinge")
         self.joints = []
-        for i, name in enumerate(given):
+        for i, name in enumerate(stated):
             body = self.links[int(model.jnt_bodyid[i])]
             made = f"{body}.{kinds[int(model.jnt_type[i])]}"
             kept = name and name != "root_joint"
@@ -231,8 +231,8 @@ class Names:
 
 
 def _unused(name: str, taken: set[str]) -> str:
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}{number}", number + 1
-    taken.add(found)
-    return found
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    taken.add(free)
+    return free

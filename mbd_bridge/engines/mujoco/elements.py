@@ -30,13 +30,13 @@ def read_equalities(
     couplings: list[Coupling] = []
     for index in range(model.neq):
         kind = int(model.eq_type[index])
-        given = compiled.name("equality", index)
-        label = given or f"equality {index}"
+        stated = compiled.name("equality", index)
+        label = stated or f"equality {index}"
         if not model.eq_active0[index]:
             left_out.add("equality constraints that are not active", label)
         elif kind in (types.mjEQ_CONNECT, types.mjEQ_WELD):
             weld = kind == types.mjEQ_WELD
-            name = names.unused(given or f"{'weld' if weld else 'connect'}{index}")
+            name = names.unused(stated or f"{'weld' if weld else 'connect'}{index}")
             loop = _loop(compiled, names, index, name, weld)
             welds = {int(model.body_weldid[names.links.index(e.link)]) for e in ends(loop)}
             if len(welds) == 1:
@@ -44,9 +44,9 @@ def read_equalities(
             else:
                 loops.append(loop)
         elif kind == types.mjEQ_JOINT:
-            couplings += _joint(compiled, names, index, given, left_out)
-        elif kind == types.mjEQ_TENDON and (found := linear(compiled, index)) is not None:
-            couplings.append(_tendons(names, found, given or f"tendons{index}"))
+            couplings += _joint(compiled, names, index, stated, left_out)
+        elif kind == types.mjEQ_TENDON and (equation := linear(compiled, index)) is not None:
+            couplings.append(_tendons(names, equation, stated or f"tendons{index}"))
         else:
             what = "equality constraints of spatial tendons, polynomials, flexes and distances"
             left_out.add(what, label)
@@ -63,18 +63,20 @@ def ends(loop: Loop) -> tuple[LoopEnd, LoopEnd]:
 def _loop(compiled: Compiled, names: Names, index: int, name: str, weld: bool) -> Loop:
     model = compiled.model
     data = np.array(model.eq_data[index])
-    one, two = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    first_id, second_id = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
     if int(model.eq_objtype[index]) == int(compiled.engine.mjtObj.mjOBJ_SITE):
         kind = "fixed" if weld and data[10] else "spherical"
-        return Loop(name, kind, _site(model, names, one), _site(model, names, two))
-    two = max(two, 0)  # a body that is not named is the world
+        return Loop(name, kind, _site(model, names, first_id), _site(model, names, second_id))
+    second_id = max(second_id, 0)  # a body that is not named is the world
     if not weld:
         first, second = (Frame(np.eye(3), data[k : k + 3]) for k in (0, 3))
         kind = "spherical"
     else:
         first, second = place(data[3:6], data[6:10]), Frame(np.eye(3), data[:3])
         kind = "fixed" if data[10] else "spherical"  # the weight of the rotation
-    return Loop(name, kind, LoopEnd(names.links[one], first), LoopEnd(names.links[two], second))
+    return Loop(
+        name, kind, LoopEnd(names.links[first_id], first), LoopEnd(names.links[second_id], second)
+    )
 
 
 def _site(model: Any, names: Names, site: int) -> LoopEnd:
@@ -92,18 +94,18 @@ def _joint(
     """Return a coupling, without leaders where the joint has no partner."""
     model = compiled.model
     first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-    own = names.joints[first]
+    follower = names.joints[first]
     c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
     ref = float(model.qpos0[model.jnt_qposadr[first]])
     if second < 0 or not (c1 or any(higher)):
-        return [Coupling(names.unused(given or f"{own}.lock"), own, (), ref + c0)]
+        return [Coupling(names.unused(given or f"{follower}.lock"), follower, (), ref + c0)]
     if any(higher):
-        left_out.add("couplings by a polynomial", given or f"{own} of {names.joints[second]}")
+        left_out.add("couplings by a polynomial", given or f"{follower} of {names.joints[second]}")
         return []
     lead = float(model.qpos0[model.jnt_qposadr[second]])
-    name = names.unused(given or f"{own}.gears")
+    name = names.unused(given or f"{follower}.gears")
     offset = ref + c0 - c1 * lead
-    return [Coupling(name, own, ((names.joints[second], c1),), offset)]
+    return [Coupling(name, follower, ((names.joints[second], c1),), offset)]
 
 
 def linear(compiled: Compiled, index: int) -> tuple[dict[int, float], float] | None:
@@ -131,13 +133,13 @@ def _wraps(model: Any, tendon: int) -> tuple[int, int]:
     return start, start + int(model.tendon_num[tendon])
 
 
-def _tendons(names: Names, found: tuple[dict[int, float], float], given: str) -> Coupling:
+def _tendons(names: Names, equation: tuple[dict[int, float], float], given: str) -> Coupling:
     """Return a coupling of the joint with the largest coefficient."""
-    total, constant = found
+    total, constant = equation
     largest = max(total, key=lambda joint: abs(total[joint]))
-    own, scale = names.joints[largest], total.pop(largest)
+    follower, scale = names.joints[largest], total.pop(largest)
     follows = tuple((names.joints[joint], -value / scale) for joint, value in total.items())
-    return Coupling(names.unused(given), own, follows, constant / scale)
+    return Coupling(names.unused(given), follower, follows, constant / scale)
 
 
 # What an MJCF says of actuators that has a place here: joints, largest forces, rotors.
@@ -159,15 +161,15 @@ def joint_of(compiled: Compiled, actuator: int) -> int | None:
 
 def actuated_joints(compiled: Compiled, names: Names) -> tuple[str, ...] | None:
     """Return the joints that have an actuator; None if the file has no actuators."""
-    found = [joint_of(compiled, k) for k in range(compiled.model.nu)]
-    joints = [names.joints[joint] for joint in found if joint is not None]
+    driven = [joint_of(compiled, k) for k in range(compiled.model.nu)]
+    joints = [names.joints[joint] for joint in driven if joint is not None]
     return tuple(dict.fromkeys(joints)) or None
 
 
 def effort_limits(compiled: Compiled) -> dict[int, float]:
     """Return the largest force or torque of joints that have one, N or N m."""
     model = compiled.model
-    found: dict[int, float] = {}
+    limits: dict[int, float] = {}
     for k in range(model.nu):
         joint = joint_of(compiled, k)
         if joint is None or not is_motor(compiled, k):
@@ -175,13 +177,13 @@ def effort_limits(compiled: Compiled) -> dict[int, float]:
         gear = abs(float(model.actuator_gear[k][0]))
         gain = abs(float(model.actuator_gainprm[k][0]))
         if model.actuator_forcelimited[k]:
-            found[joint] = gear * float(max(abs(model.actuator_forcerange[k])))
+            limits[joint] = gear * float(max(abs(model.actuator_forcerange[k])))
         elif model.actuator_ctrllimited[k]:
-            found[joint] = gear * gain * float(max(abs(model.actuator_ctrlrange[k])))
+            limits[joint] = gear * gain * float(max(abs(model.actuator_ctrlrange[k])))
     for joint in range(model.njnt):
         if model.jnt_actfrclimited[joint]:
-            found[joint] = float(max(abs(model.jnt_actfrcrange[joint])))
-    return found
+            limits[joint] = float(max(abs(model.jnt_actfrcrange[joint])))
+    return limits
 
 
 def is_motor(compiled: Compiled, actuator: int) -> bool:
@@ -210,13 +212,13 @@ def rotors(compiled: Compiled, names: Names) -> tuple[Transmission, ...]:
 def through_gears(compiled: Compiled, name: str) -> dict[int, float]:
     """Return what actuators have by an array of that name, as hinges and slides feel it."""
     model = compiled.model
-    found: dict[int, float] = {}
+    sums: dict[int, float] = {}
     for k, value in enumerate(getattr(model, name, ())):  # MuJoCo has them since 4.0
         joint = joint_of(compiled, k)
         if joint is not None and int(model.jnt_type[joint]) >= SLIDE and value:
             gear = float(model.actuator_gear[k][0])
-            found[joint] = found.get(joint, 0.0) + gear**2 * float(value)
-    return found
+            sums[joint] = sums.get(joint, 0.0) + gear**2 * float(value)
+    return sums
 
 
 # What an MJCF says that has no counterpart here.
@@ -294,11 +296,11 @@ def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
 def _only_couple(compiled: Compiled) -> set[int]:
     """Return the tendons that are read as couplings, and say nothing else."""
     model, kind = compiled.model, compiled.engine.mjtEq.mjEQ_TENDON
-    found: set[int] = set()
+    tendons: set[int] = set()
     for index in np.flatnonzero(model.eq_type == kind):
         if model.eq_active0[index] and linear(compiled, int(index)) is not None:
-            found |= {int(model.eq_obj1id[index]), int(model.eq_obj2id[index])}
-    return {k for k in found if k >= 0 and not any(np.any(getattr(model, a)[k]) for a in ACTING)}
+            tendons |= {int(model.eq_obj1id[index]), int(model.eq_obj2id[index])}
+    return {k for k in tendons if k >= 0 and not any(np.any(getattr(model, a)[k]) for a in ACTING)}
 
 
 def _joints(compiled: Compiled, names: Names, left_out: LeftOut) -> None:

@@ -112,10 +112,13 @@ def check_contents(path: str, root: Element, max_bytes: int) -> None:
             folders.update(element.get(folder, "") for folder in FOLDERS)
         named = [str(name) for key, name in element.items() if str(key).startswith("file")]
         for name in filter(None, named):
-            found = _files(path, part.file, name, folders)
+            candidates = _files(path, part.file, name, folders)
             if tag == "model":
-                models.update(((part.model, element.get("name", name)), one) for one in found[:1])
-        inside = found[:1] if tag == "include" and any(named) else []
+                models.update(
+                    ((part.model, element.get("name", name)), candidate)
+                    for candidate in candidates[:1]
+                )
+        inside = candidates[:1] if tag == "include" and any(named) else []
         attached = models.get((part.model, element.get("model", "")))
         if tag == "attach" and attached is not None:
             inside = [attached]
@@ -123,27 +126,27 @@ def check_contents(path: str, root: Element, max_bytes: int) -> None:
             if part.depth == DEEPEST:
                 message = f"files in files, deeper than {DEEPEST}; do they include each other?"
                 raise document.error(element, message)
-            place = os.path.realpath(file)
-            if place not in roots:
-                roots[place] = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)[0]
+            real = os.path.realpath(file)
+            if real not in roots:
+                roots[real] = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)[0]
             model = file if tag == "attach" else part.model
-            waiting.append(_Part(roots[place], times, file, model, part.depth + 1))
+            waiting.append(_Part(roots[real], times, file, model, part.depth + 1))
         waiting.extend(part._replace(element=kid, times=times) for kid in reversed(element))
 
 
 def _files(path: str, naming: str, name: str, folders: set[str]) -> list[str]:
     """Return the files that MuJoCo may mean by a name, each checked."""
-    found = []
+    files = []
     for file in dict.fromkeys((naming, path)):
         for folder in sorted(folders):
-            place = os.path.join(os.path.dirname(file), folder, name)
-            if file_beside(place, file) is None:
+            candidate = os.path.join(os.path.dirname(file), folder, name)
+            if file_beside(candidate, file) is None:
                 continue
-            if os.path.getsize(place) > LARGEST_FILE:
-                raise FileError(f"the file has more than {LARGEST_FILE} bytes", place)
-            note_input(place)
-            found.append(place)
-    return found
+            if os.path.getsize(candidate) > LARGEST_FILE:
+                raise FileError(f"the file has more than {LARGEST_FILE} bytes", candidate)
+            note_input(candidate)
+            files.append(candidate)
+    return files
 
 
 def _check_sizes(document: Document, element: Element, tag: str) -> None:
@@ -271,7 +274,7 @@ def read_mjcf(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> De
 def _keyframes(compiled: Compiled, names: Names) -> Configurations:
     """Return coordinates by joint of each keyframe; those without a name are called by number."""
     model = compiled.model
-    found = {}
+    configurations = {}
     for key in range(model.nkey):
         values: dict[str, tuple[float, ...]] = {}
         for index in range(model.njnt):
@@ -281,8 +284,8 @@ def _keyframes(compiled: Compiled, names: Names) -> Configurations:
                 w, *vector = q[-4:]
                 q = [*q[:-4], *vector, w]
             values[names.joints[index]] = tuple(q)
-        found[compiled.name("key", key) or f"keyframe {key}"] = values
-    return found
+        configurations[compiled.name("key", key) or f"keyframe {key}"] = values
+    return configurations
 
 
 def _refuse_nan(document: Document, root: Element) -> None:

@@ -71,8 +71,8 @@ class MujocoTwin:
             if kind == FREE:
                 R = quaternion_matrix(q[body.q][3:])
                 block[:3, :3] = R
-                own = v[body.v]
-                rate[dof : dof + 3] = R @ np.cross(own[3:], own[:3])
+                rates = v[body.v]
+                rate[dof : dof + 3] = R @ np.cross(rates[3:], rates[:3])
             T[dof : dof + n, body.v] = block
         return T, rate
 

@@ -83,9 +83,9 @@ def constraint_loops(
             name += "_"
         used.add(name)
         _check(name, constraint)
-        one = _end(first, constraint.joint1_id, constraint.joint1_placement)
-        two = _end(first, constraint.joint2_id, constraint.joint2_placement)
-        loops.append(Loop(name, TYPES[constraint.type], one, two))
+        first_end = _end(first, constraint.joint1_id, constraint.joint1_placement)
+        second_end = _end(first, constraint.joint2_id, constraint.joint2_placement)
+        loops.append(Loop(name, TYPES[constraint.type], first_end, second_end))
     return tuple(loops)
 
 
@@ -125,8 +125,11 @@ def multipliers(
     wrenches = cut_wrenches(model, state, lam)
     for cut, constraint, wrench in zip(model.cuts, constraints, wrenches, strict=True):
         # predecessor on successor; λ_c is what the successor exerts on the predecessor
-        own = -at_body_origin(state.bodies[cut.predecessor], wrench)
-        force, moment = own[:3], own[3:] - cross(_origin(model, cut.links[0], constraint), own[:3])
+        load = -at_body_origin(state.bodies[cut.predecessor], wrench)
+        force, moment = (
+            load[:3],
+            load[3:] - cross(_origin(model, cut.links[0], constraint), load[:3]),
+        )
         turn = _axes(model, cut.links[0], constraint).T
         if constraint.reference_frame == pin.LOCAL_WORLD_ALIGNED:
             turn, index = np.eye(3), cut.predecessor
@@ -232,12 +235,12 @@ class _Reader:
         """Walk the joints, and the frames that hang on each."""
         fixed = self._fixed_frames()
         for j in range(int(self.floating), self.model.njoints):
-            own = _inertia(self.model.inertias[j])
+            rest = _inertia(self.model.inertias[j])
             for frame in fixed[j]:
-                own = _minus(own, _inertia(self._own(frame)).seen_from(_frame(frame.placement)))
+                rest = _minus(rest, _inertia(self._own(frame)).seen_from(_frame(frame.placement)))
             first = self.first[j]
             self.frame_of_link[first] = Frame.identity()
-            self.links.append(_link(first, own))
+            self.links.append(_link(first, rest))
             if j == 1 and self.floating:
                 self.places[ROOT_JOINT] = slice(0, 7), slice(0, 6), 1
             elif j:
@@ -247,14 +250,14 @@ class _Reader:
 
     def _fixed_frames(self) -> list[list[Any]]:
         """Return, for each joint, the links that fixed joints hang on it, if they have inertia."""
-        found: list[list[Any]] = [[] for _ in range(self.model.njoints)]
+        by_joint: list[list[Any]] = [[] for _ in range(self.model.njoints)]
         known = False
         for frame in self.model.frames:
             if frame.type == pin.FrameType.BODY and self._over_fixed(frame):
-                found[frame.parentJoint].append(frame)
-                own = self._own(frame)
-                known |= own.mass != 0.0 or bool(np.any(own.inertia))
-        return found if known else [[] for _ in found]
+                by_joint[frame.parentJoint].append(frame)
+                inertia = self._own(frame)
+                known |= inertia.mass != 0.0 or bool(np.any(inertia.inertia))
+        return by_joint if known else [[] for _ in by_joint]
 
     def _own(self, frame: Any) -> pin.Inertia:
         """Return the inertia of a link that a fixed joint holds, in the link's frame."""
@@ -304,21 +307,29 @@ class _Reader:
         q, v = self.model.idx_qs[j], self.model.idx_vs[j]
         for k, (kind, axis, placement, nq, nv, more) in enumerate(parts):
             last = k == len(parts) - 1
-            own = name if len(parts) == 1 else self._fresh(f"{name}_{k + 1}")
-            link = child if last else self._fresh(f"{own}_link")
+            key = name if len(parts) == 1 else self._fresh(f"{name}_{k + 1}")
+            link = child if last else self._fresh(f"{key}_link")
             if not last:
                 self.links.append(Link(link))
                 self.frame_of_link[link] = Frame.identity()
             self.joints.append(
-                Joint(own, kind, carrier, link, origin @ placement, tuple(axis.tolist()), **more)
+                Joint(
+                    key,
+                    kind,
+                    carrier,
+                    link,
+                    origin @ placement,
+                    tuple(axis.tolist()),
+                    **more,
+                )
             )
-            self.places[own] = slice(q, q + nq), slice(v, v + nv), j
+            self.places[key] = slice(q, q + nq), slice(v, v + nv), j
             q, v, carrier, origin = q + nq, v + nv, link, Frame.identity()
 
     def rotors(self) -> tuple[Transmission, ...]:
         """Return the armatures of joints that have the same along all their velocities."""
         kinds = {joint.name: joint.type for joint in self.joints}
-        found, left_out = list[Transmission](), list[str]()
+        transmissions, left_out = list[Transmission](), list[str]()
         for name, (_, v, _) in self.places.items():
             values = np.unique(self.model.armature[v])
             if not values.any():
@@ -326,14 +337,14 @@ class _Reader:
             if len(values) > 1 or kinds.get(name) == "planar":
                 left_out.append(name)
                 continue
-            found.append(Transmission(f"armature of {name}", name, None, float(values[0])))
+            transmissions.append(Transmission(f"armature of {name}", name, None, float(values[0])))
         if left_out:
             warn(
                 f"the pinocchio model has armature (rotor inertia) that differs along the "
                 f"velocities of a joint, or of a planar joint: {some(left_out, 4)}; it is not part "
                 f"of the mechanism here: add armature * a to the actuators yourself"
             )
-        return tuple(found)
+        return tuple(transmissions)
 
     def _mimic(self, j: int, joint: Any) -> Part:
         """Return a joint that follows another: pinocchio tells its motion, not its type."""

@@ -232,8 +232,8 @@ def quick(model: PreparedModel, kernel: Kernel, outputs: int | None = None) -> K
     answer = one_state(model.twin.ours, kernel, count)
 
     def call(*arrays: Array) -> Any:
-        found = answer(*arrays) if arrays[0].ndim == 1 else None
-        return kernel(*arrays) if found is None else found
+        answered = answer(*arrays) if arrays[0].ndim == 1 else None
+        return kernel(*arrays) if answered is None else answered
 
     return call
 
@@ -425,9 +425,11 @@ def constraintDynamics(
     for number, force in enumerate(motion.joint_forces[1:], 1):
         data.f[number] = pin.Force(force)
     start = 0
-    for constraint, own in zip(contact_models, contact_datas, strict=False):
+    for constraint, contact_data in zip(contact_models, contact_datas, strict=False):
         size = SIZES[constraint.type]
-        own.contact_force = pin.Force(np.pad(motion.lambda_c[start : start + size], (0, 6 - size)))
+        contact_data.contact_force = pin.Force(
+            np.pad(motion.lambda_c[start : start + size], (0, 6 - size))
+        )
         start += size
     return motion.ddq
 
@@ -453,7 +455,7 @@ def _last(name: str, value: ArrayLike, count: int) -> Array:
 
 
 def _give(data: pin.Data | None, field: str, value: Array) -> Array:
-    own = {"tau": 1, "nle": 1, "ddq": 1, "M": 2}[field]
-    if data is not None and value.ndim == own:
+    dimensions = {"tau": 1, "nle": 1, "ddq": 1, "M": 2}[field]
+    if data is not None and value.ndim == dimensions:
         setattr(data, field, value)
     return value

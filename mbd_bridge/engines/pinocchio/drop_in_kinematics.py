@@ -47,15 +47,15 @@ def computeFrameJacobian(
     """Return the Jacobian (6, nv) or (N, 6, nv) of a frame, as ``pinocchio``'s function."""
     model = prepared(model)
     number, reference = _number(model, frame_id), REFERENCES[reference_frame]
-    own = model.coordinates(q)
+    coordinates = model.coordinates(q)
     frame: NamedFrame | None = model.kept(f"frame {number}", lambda: _frame(model, number))
     if frame is None:
-        return np.zeros((*own.shape[:-1], 6, model.twin.model.nv))
+        return np.zeros((*coordinates.shape[:-1], 6, model.twin.model.nv))
     kernel: Kernels = model.kept(
         f"frame {number} {reference}",
         lambda: quick(model, prepare_frames(model.twin.ours, [frame], reference)),
     )
-    J = kernel(own, np.zeros((*own.shape[:-1], model.twin.ours.nv)))[2]
+    J = kernel(coordinates, np.zeros((*coordinates.shape[:-1], model.twin.ours.nv)))[2]
     return np.asarray(J[..., 0, :, :][..., model.order])
 
 
@@ -91,10 +91,10 @@ def framesForwardKinematics(model: AnyModel, data: pin.Data | None, q: ArrayLike
         return None
     frames = model.twin.model.frames
     carriers = [frame.parentJoint for frame in frames]
-    own = np.array([frame.placement.homogeneous for frame in frames])
+    placements = np.array([frame.placement.homogeneous for frame in frames])
     placed = forwardKinematics(model, None, q)
     assert placed is not None
-    return np.asarray(placed[..., carriers, :, :] @ own)
+    return np.asarray(placed[..., carriers, :, :] @ placements)
 
 
 def computeJointJacobians(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
@@ -107,11 +107,11 @@ def computeJointJacobians(model: AnyModel, data: pin.Data | None, q: ArrayLike) 
     if _fills(data, q):
         return np.asarray(pin.computeJointJacobians(pinned, data, model.checked(q, "q")))
     jacobians = _joints(model, q)[2][..., model.order]
-    found = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
+    columns = np.zeros((*jacobians.shape[:-3], *jacobians.shape[-2:]))
     for number in range(1, pinned.njoints):
-        own = slice(pinned.idx_vs[number], pinned.idx_vs[number] + pinned.nvs[number])
-        found[..., own] = jacobians[..., number, :, own]
-    return found
+        columns_of_joint = slice(pinned.idx_vs[number], pinned.idx_vs[number] + pinned.nvs[number])
+        columns[..., columns_of_joint] = jacobians[..., number, :, columns_of_joint]
+    return columns
 
 
 def _fills(data: pin.Data | None, q: ArrayLike) -> bool:
@@ -139,21 +139,21 @@ def centerOfMass(
 ) -> Array:
     """Return the centre of mass (3,) or (N, 3); for one state with v also ``data.vcom[0]``."""
     model = prepared(model)
-    found = _centroid(model, q)
-    if data is not None and found.position.ndim == 1:
-        data.com[0] = found.position
+    centroid = _centroid(model, q)
+    if data is not None and centroid.position.ndim == 1:
+        data.com[0] = centroid.position
         if v is not None:
-            data.vcom[0] = found.jacobian @ model.rates(v)
-    return found.position
+            data.vcom[0] = centroid.jacobian @ model.rates(v)
+    return centroid.position
 
 
 def jacobianCenterOfMass(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the Jacobian (3, nv) or (N, 3, nv) of the centre of mass: ``data.Jcom``."""
     model = prepared(model)
-    found = _centroid(model, q)
-    J = np.asarray(found.jacobian[..., model.order])
+    centroid = _centroid(model, q)
+    J = np.asarray(centroid.jacobian[..., model.order])
     if data is not None and J.ndim == 2:
-        data.Jcom, data.com[0] = J, found.position
+        data.Jcom, data.com[0] = J, centroid.position
     return J
 
 
@@ -168,12 +168,12 @@ def ccrba(
     For one state ``data.Ag`` and ``data.com[0]`` are filled, with v also ``data.hg``.
     """
     model = prepared(model)
-    found = _centroid(model, q, v)
-    A = np.asarray(found.momentum_matrix[..., model.order])
+    centroid = _centroid(model, q, v)
+    A = np.asarray(centroid.momentum_matrix[..., model.order])
     if data is not None and A.ndim == 2:
-        data.Ag, data.com[0] = A, found.position
+        data.Ag, data.com[0] = A, centroid.position
         if v is not None:
-            data.hg = pin.Force(found.momentum)
+            data.hg = pin.Force(centroid.momentum)
     return A
 
 
@@ -186,12 +186,12 @@ def computeCentroidalMomentum(
 ) -> Any:
     """Return the momentum about the centre of mass: a ``pinocchio.Force``, or (N, 6)."""
     model = prepared(model)
-    found = _centroid(model, q, v)
-    h = found.momentum
+    centroid = _centroid(model, q, v)
+    h = centroid.momentum
     if h.ndim > 1:
         return h
     if data is not None:
-        data.hg, data.com[0] = pin.Force(h), found.position
+        data.hg, data.com[0] = pin.Force(h), centroid.position
     return pin.Force(h)
 
 
@@ -259,20 +259,20 @@ def _joints(
     )
     kernel: Kernel = model.kept(
         "joints",
-        lambda: prepare_frames(model.twin.ours, [one for one in moving if one], "world"),
+        lambda: prepare_frames(model.twin.ours, [frame for frame in moving if frame], "world"),
     )
-    own = model.coordinates(q)
-    rates = np.zeros((*own.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
-    found = kernel(own, rates)
+    coordinates = model.coordinates(q)
+    rates = np.zeros((*coordinates.shape[:-1], model.twin.ours.nv)) if v is None else model.rates(v)
+    outputs = kernel(coordinates, rates)
     still = np.zeros(3), np.eye(3), np.zeros((6, model.twin.ours.nv)), np.zeros(6)
-    lead = own.ndim - 1
-    rows = np.cumsum([one is not None for one in moving])
-    rows[[one is None for one in moving]] = 0  # row 0 is what stands still
+    lead = coordinates.ndim - 1
+    rows = np.cumsum([frame is not None for frame in moving])
+    rows[[frame is None for frame in moving]] = 0  # row 0 is what stands still
     x, R, J, drift = (
         np.concatenate(
-            [np.broadcast_to(rest, (*own.shape[:-1], 1, *rest.shape)), part], axis=lead
+            [np.broadcast_to(rest, (*coordinates.shape[:-1], 1, *rest.shape)), part], axis=lead
         ).take(rows, axis=lead)
-        for part, rest in zip(found, still, strict=True)
+        for part, rest in zip(outputs, still, strict=True)
     )
     return x, R, J, drift
 
@@ -287,18 +287,20 @@ def _placed(x: Array, R: Array) -> Array:
 def _frame(model: PreparedModel, number: int) -> NamedFrame | None:
     """Return pinocchio's frame of a number; None of one that stands still."""
     theirs = model.twin.model.frames[number]
-    place = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
-    return _named(model, theirs.parentJoint, place)
+    pose = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
+    return _named(model, theirs.parentJoint, pose)
 
 
-def _named(model: PreparedModel, joint: int, place: Frame) -> NamedFrame | None:
+def _named(model: PreparedModel, joint: int, pose: Frame) -> NamedFrame | None:
     """Return a frame on one of pinocchio's joints, where our body has it; None on the universe."""
-    at = [one for one in model.twin.places if one.joint == joint]
+    at = [item for item in model.twin.places if item.joint == joint]
     if not at:
         return None
-    own = model.twin.ours.joints[at[-1].body.joint]
+    model_joint = model.twin.ours.joints[at[-1].body.joint]
     turned = Frame(at[-1].turn, np.zeros(3))
-    return NamedFrame(model.twin.model.names[joint], own.body, own.frame @ turned @ place)
+    return NamedFrame(
+        model.twin.model.names[joint], model_joint.body, model_joint.frame @ turned @ pose
+    )
 
 
 def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
@@ -306,9 +308,9 @@ def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) ->
     kernel: Kernels = model.kept(
         "centroid", lambda: quick(model, prepare_centroid(_with_weightless_base(ours)))
     )
-    own = model.coordinates(q)
-    rates = np.zeros((*own.shape[:-1], ours.nv)) if v is None else model.rates(v)
-    return Centroid(*(np.asarray(part) for part in kernel(own, rates)))
+    coordinates = model.coordinates(q)
+    rates = np.zeros((*coordinates.shape[:-1], ours.nv)) if v is None else model.rates(v)
+    return Centroid(*(np.asarray(part) for part in kernel(coordinates, rates)))
 
 
 def _with_weightless_base(model: Model) -> Model:

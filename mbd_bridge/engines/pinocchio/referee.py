@@ -66,8 +66,8 @@ class PinocchioReferee:
             return np.asarray(np.linalg.solve(self.mass_matrix(q), tau - bias))
         # v' = G v and τ = Gᵀ τ'; G is square and orthogonal here: v̇ = Gᵀ (v̇' - Ġ v)
         G = t.G(q)
-        there = pin.aba(t.model, t.data, t.q(q), t.v(q, v), G @ tau)
-        return np.asarray(G.T @ (there - t.a(q, v, np.zeros(t.ours.nv))))
+        accelerations = pin.aba(t.model, t.data, t.q(q), t.v(q, v), G @ tau)
+        return np.asarray(G.T @ (accelerations - t.a(q, v, np.zeros(t.ours.nv))))
 
     def link_loads(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return what moves each link, and where the links are, at one state.
@@ -87,9 +87,9 @@ class PinocchioReferee:
             velocity = pin.getFrameVelocity(model, data, frame, pin.LOCAL)
             acceleration = pin.getFrameAcceleration(model, data, frame, pin.LOCAL)
             acceleration -= data.oMf[frame].actInv(model.gravity)
-            own = link.inertia.seen_from(link.frame.inverse())
+            inertia = link.inertia.seen_from(link.frame.inverse())
             body = pin.Inertia.Zero()
-            body.mass, body.lever, body.inertia = own.mass, own.centre, own.central
+            body.mass, body.lever, body.inertia = inertia.mass, inertia.centre, inertia.central
             inertial.append((body * acceleration + velocity.cross(body * velocity)).vector)
             placements.append(data.oMf[frame].homogeneous.copy())
         return np.array(inertial), np.array(placements)

@@ -87,13 +87,13 @@ class Twin:
         q = np.asarray(q, dtype=np.float64)
         out = np.zeros((*q.shape[:-1], self.model.nq))
         for at in self._own:
-            own = at.body.ratio * q[..., at.body.q] + at.body.offset
+            coordinates = at.body.ratio * q[..., at.body.q] + at.body.offset
             size = at.q.stop - at.q.start
-            if own.shape[-1] == size:
-                out[..., at.q] = own
+            if coordinates.shape[-1] == size:
+                out[..., at.q] = coordinates
             else:  # the last coordinate is an angle that pinocchio writes as (cos, sin)
-                angle = own[..., -1:]
-                pair = [own[..., :-1], np.cos(angle), np.sin(angle)]
+                angle = coordinates[..., -1:]
+                pair = [coordinates[..., :-1], np.cos(angle), np.sin(angle)]
                 out[..., at.q] = np.concatenate(pair, axis=-1)
         return out
 
@@ -104,12 +104,12 @@ class Twin:
         for at in self._own:
             if at.body.coupled:
                 continue
-            own = q[..., at.q]
+            coordinates = q[..., at.q]
             size = at.body.type.nq
-            if own.shape[-1] != size:
-                angle = np.arctan2(own[..., -1:], own[..., -2:-1])
-                own = np.concatenate([own[..., :-2], angle], axis=-1)
-            out[..., at.body.q] = own
+            if coordinates.shape[-1] != size:
+                angle = np.arctan2(coordinates[..., -1:], coordinates[..., -2:-1])
+                coordinates = np.concatenate([coordinates[..., :-2], angle], axis=-1)
+            out[..., at.body.q] = coordinates
         return out
 
     def v(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -123,15 +123,15 @@ class Twin:
     def _rates(self, q: Array, rate: Array, v: Array | None) -> Array:
         out = np.zeros((*rate.shape[:-1], self.model.nv))
         for at in self._own:
-            own = at.body.ratio * rate[..., at.body.v]
+            rates = at.body.ratio * rate[..., at.body.v]
             if at.body.type.name == "planar":
-                own = _into_child(q[..., at.body.q][..., 2], own)
+                rates = _into_child(q[..., at.body.q][..., 2], rates)
                 if v is not None:  # d/dt of components along turning axes
                     w = v[..., at.body.v]
                     local = _into_child(q[..., at.body.q][..., 2], w)
-                    own[..., 0] += w[..., 2] * local[..., 1]
-                    own[..., 1] -= w[..., 2] * local[..., 0]
-            out[..., at.v] = own
+                    rates[..., 0] += w[..., 2] * local[..., 1]
+                    rates[..., 1] -= w[..., 2] * local[..., 0]
+            out[..., at.v] = rates
         return out
 
     def G(self, q: Array) -> Array:
@@ -161,28 +161,28 @@ class Twin:
 
 def armature(places: Sequence[TwinPlace], nv: int) -> Array:
     """Return the inertia of rotors along each of pinocchio's velocities (nv,)."""
-    found = np.zeros(nv)
+    rotors = np.zeros(nv)
     for at in places:
-        found[at.v] = at.body.rotor
-    return found
+        rotors[at.v] = at.body.rotor
+    return rotors
 
 
 def place(body: Body, name: str, model: Any, index: int) -> TwinPlace:
     """Return the place of a body that pinocchio's joint `index` moves."""
     q, v = model.idx_qs[index], model.idx_vs[index]
-    found = TwinPlace(
+    twin_place = TwinPlace(
         body,
         name,
         slice(q, q + model.nqs[index]),
         slice(v, v + model.nvs[index]),
         index,
     )
-    if not found.follows and model.nvs[index] != body.type.nv:
+    if not twin_place.follows and model.nvs[index] != body.type.nv:
         raise ModelError(
             f"joint {name!r} is {body.type.name} with {body.type.nv} degrees of freedom here, but "
             f"{model.joints[index].shortname()} with {model.nvs[index]} in pinocchio"
         )
-    return found
+    return twin_place
 
 
 def _into_child(angle: Array, vectors: Array) -> Array:
@@ -298,8 +298,8 @@ def _frames(
             before = model.addFrame(pin.Frame(joint.name, number, before, _se3(inside), kind))
         # The link's own inertia goes with its frame: pinocchio's joint has it lumped already.
         link = ours.links[joint.child]
-        own = link.inertia.seen_from(link.frame.inverse())
-        weight = pin.Inertia.Zero() if joint.moving else _inertia(own)
+        inertia = link.inertia.seen_from(link.frame.inverse())
+        weight = pin.Inertia.Zero() if joint.moving else _inertia(inertia)
         frame = pin.Frame(link.name, number, before, _se3(inside), pin.FrameType.BODY, weight)
         ids[joint.child] = model.addFrame(frame, False)
 

@@ -235,10 +235,10 @@ def applyExternalForce(
         )
         return
     turn, centre = _centre(machine.body, linkIndex)
-    force, place = np.array(forceObj, dtype=np.float64), np.array(posObj, dtype=np.float64)
+    force, point = np.array(forceObj, dtype=np.float64), np.array(posObj, dtype=np.float64)
     if flags == _bullet.WORLD_FRAME:
-        force, place = turn.T @ force, turn.T @ (place - centre)
-    _add(machine.wrenches, linkIndex, np.concatenate([force, np.cross(place, force)]))
+        force, point = turn.T @ force, turn.T @ (point - centre)
+    _add(machine.wrenches, linkIndex, np.concatenate([force, np.cross(point, force)]))
 
 
 def applyExternalTorque(
@@ -356,13 +356,13 @@ def _forces(machine: _Machine, moved: Stepper) -> Array | None:
 
 def _wrenches(machine: _Machine) -> Mapping[str, Array]:
     """Return the wrenches of the next step by link, at its origin and along its axes."""
-    found, body = {}, machine.body
+    wrenches, body = {}, machine.body
     for number, wrench in machine.wrenches.items():
         centre = body.centre(number)
         force, moment = centre.rotation @ wrench[:3], centre.rotation @ wrench[3:]
         moment = moment + np.cross(centre.translation, force)
-        found[body.model.links[body.links[number]].name] = np.concatenate([force, moment])
-    return found
+        wrenches[body.model.links[body.links[number]].name] = np.concatenate([force, moment])
+    return wrenches
 
 
 def _centre(body: LoadedBody, link: int) -> tuple[Array, Array]:
@@ -370,10 +370,10 @@ def _centre(body: LoadedBody, link: int) -> tuple[Array, Array]:
     if link not in body.links:
         raise StateError(f"link {link}: body {body.number} has links -1 to {max(body.links)}")
     if link == BASE:
-        place, turn = body.client.getBasePositionAndOrientation(body.number)
+        position, turn = body.client.getBasePositionAndOrientation(body.number)
     else:
-        place, turn = body.client.getLinkState(body.number, link)[:2]
-    return quaternion_matrix(np.array(turn)), np.array(place)
+        position, turn = body.client.getLinkState(body.number, link)[:2]
+    return quaternion_matrix(np.array(turn)), np.array(position)
 
 
 def _add(sums: dict[int, Array], number: int, values: Any) -> None:
@@ -390,9 +390,13 @@ def _sensed(client: int, body: int, numbers: Sequence[int], rows: Any) -> Any:
         return rows
     if not machine.loads:
         joints = {k: _bullet.getJointInfo(body, k, client)[1].decode() for k in machine.sensors}
-        found = _stepper(machine).joint_loads([*joints.values()])
+        joint_loads = _stepper(machine).joint_loads([*joints.values()])
         for k, name in joints.items():
-            centre, force, moment = machine.body.centre(k), found[name].force, found[name].moment
+            centre, force, moment = (
+                machine.body.centre(k),
+                joint_loads[name].force,
+                joint_loads[name].moment,
+            )
             moment = moment - np.cross(centre.translation, force)
             turn = centre.rotation.T
             machine.loads[k] = np.concatenate([turn @ force, turn @ moment])

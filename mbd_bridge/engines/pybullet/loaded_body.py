@@ -123,12 +123,17 @@ class LoadedBody:
         for body in model.bodies:
             if not body.type.nv:
                 continue
-            own = tree.bodies[tree.joint(model.joints[body.joint].name).body]
-            self.rates[own.v, body.v] = (body.ratio if body.coupled else 1.0) * np.eye(own.type.nv)
+            tree_body = tree.bodies[tree.joint(model.joints[body.joint].name).body]
+            self.rates[tree_body.v, body.v] = (body.ratio if body.coupled else 1.0) * np.eye(
+                tree_body.type.nv
+            )
             if body.coupled:
-                self.followers[model.joints[body.joint].name] = own.q.start
+                self.followers[model.joints[body.joint].name] = tree_body.q.start
                 continue
-            leaders[0][body.q], leaders[1][body.v] = range(tree.nq)[own.q], range(tree.nv)[own.v]
+            leaders[0][body.q], leaders[1][body.v] = (
+                range(tree.nq)[tree_body.q],
+                range(tree.nv)[tree_body.v],
+            )
         self.leaders = leaders
 
     def opened(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -136,12 +141,12 @@ class LoadedBody:
         model, tree = self.model, self.tree
         if not (self.followers or model.has_loops):
             return q, v
-        own = tree.neutral()
+        coordinates = tree.neutral()
         for body in model.bodies:
-            own[tree.bodies[tree.joint(model.joints[body.joint].name).body].q] = joint_coordinates(
-                body, q
+            coordinates[tree.bodies[tree.joint(model.joints[body.joint].name).body].q] = (
+                joint_coordinates(body, q)
             )
-        return own, self.rates @ v
+        return coordinates, self.rates @ v
 
     def _moving(self, rows: list[Any]) -> tuple[MovingJoint, ...]:
         """Return the moving joints, paired by name."""
@@ -230,8 +235,8 @@ class LoadedBody:
 
     def base(self) -> Frame:
         """Return the frame of the root link in pybullet's world."""
-        place, turn = self.client.getBasePositionAndOrientation(self.number)
-        frame = Frame(quaternion_matrix(np.array(turn)), np.array(place))
+        position, turn = self.client.getBasePositionAndOrientation(self.number)
+        frame = Frame(quaternion_matrix(np.array(turn)), np.array(position))
         return frame @ self.centre(BASE).inverse()
 
     def world(self) -> Frame:
@@ -255,11 +260,11 @@ class LoadedBody:
             v[self._v] = [x for row in rows for x in row[1]]
             motors[self._v] = [x for row in rows for x in row[3]]
         if tree.floating:
-            root, place = tree.bodies[0], self.base().translation
+            root, position = tree.bodies[0], self.base().translation
             turned = np.array(client.getBasePositionAndOrientation(number)[1])
-            own = np.array(client.getDynamicsInfo(number, BASE)[4])
-            turn = quaternion_product(turned, own * [-1.0, -1.0, -1.0, 1.0])
-            q[root.q] = root.type.normalise(np.concatenate([place, turn]))
+            inertial = np.array(client.getDynamicsInfo(number, BASE)[4])
+            turn = quaternion_product(turned, inertial * [-1.0, -1.0, -1.0, 1.0])
+            q[root.q] = root.type.normalise(np.concatenate([position, turn]))
             v[root.v] = self.root_twist(q[root.q])
         return TreeState(q, v, motors)
 
@@ -276,12 +281,12 @@ class LoadedBody:
         if model.floating:
             root = model.bodies[0]
             # not by pybullet: its multiplyTransforms has single precision
-            centre, own = map(np.array, client.getDynamicsInfo(number, BASE)[3:5])
+            centre, inertial = map(np.array, client.getDynamicsInfo(number, BASE)[3:5])
             pose, twist = q[root.q], v[root.v]
             turn = quaternion_matrix(pose[3:])
-            turned = quaternion_product(pose[3:], own)
-            place = pose[:3] + turn @ centre
-            client.resetBasePositionAndOrientation(number, place.tolist(), turned.tolist())
+            turned = quaternion_product(pose[3:], inertial)
+            position = pose[:3] + turn @ centre
+            client.resetBasePositionAndOrientation(number, position.tolist(), turned.tolist())
             speed = turn @ (twist[:3] + np.cross(twist[3:], centre))
             client.resetBaseVelocity(number, speed.tolist(), (turn @ twist[3:]).tolist())
         if self._numbers:
@@ -319,8 +324,8 @@ class LoadedBody:
                 )  # fmt: skip
         if self.model.floating and np.any(root):
             force, moment = base.rotation @ root[:3], base.rotation @ root[3:]
-            place = base.translation.tolist()
-            client.applyExternalForce(number, BASE, force.tolist(), place, engine.WORLD_FRAME)
+            point = base.translation.tolist()
+            client.applyExternalForce(number, BASE, force.tolist(), point, engine.WORLD_FRAME)
             client.applyExternalTorque(number, BASE, moment.tolist(), engine.WORLD_FRAME)
 
     # inertia
@@ -357,9 +362,9 @@ class LoadedBody:
     def _welded(self, link: int) -> Inertia:
         """Return the inertia of what pybullet has merged into one of its links."""
         model, known = self.model, set(self.links.values())
-        own, group = self.links[link], [self.links[link]]
+        carrier, group = self.links[link], [self.links[link]]
         for joint in model.joints[1:]:  # parents before children
             if not joint.moving and joint.parent in group and joint.child not in known:
                 group.append(joint.child)
-        frame = model.links[own].frame.inverse()
+        frame = model.links[carrier].frame.inverse()
         return lump(model.links[k].inertia.seen_from(frame) for k in group)

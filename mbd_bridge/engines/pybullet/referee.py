@@ -82,9 +82,9 @@ class Sensors:
         body = self.body
         out = np.zeros((len(self.joints), 6))
         for row, k, centre in zip(out, self._numbers, self._centres, strict=True):
-            found = np.array(body.client.getJointState(body.number, k)[2])
-            row[:3] = centre.rotation @ found[:3]
-            row[3:] = centre.rotation @ found[3:] + np.cross(centre.translation, row[:3])
+            wrench = np.array(body.client.getJointState(body.number, k)[2])
+            row[:3] = centre.rotation @ wrench[:3]
+            row[3:] = centre.rotation @ wrench[3:] + np.cross(centre.translation, row[:3])
         return out - self._echo(q, v, actuation, h)
 
 
@@ -112,9 +112,11 @@ class Echo:
         pushes = self._pushes(q, v)
         bias = recursive_loads(self.weightless, q, v, still, external=pushes).forces
         a = np.linalg.solve(M, -bias)
-        found = recursive_loads(self.weightless, q, v, a, self._joints, pushes).wrench
+        wrenches = recursive_loads(self.weightless, q, v, a, self._joints, pushes).wrench
         children = [model.joints[j].child for j in self._joints]
-        return np.array([shift_to_link(model, k, w) for k, w in zip(children, found, strict=True)])
+        return np.array(
+            [shift_to_link(model, k, w) for k, w in zip(children, wrenches, strict=True)]
+        )
 
     def _uncoupled(
         self, q: Array, v: Array, actuation: Mapping[str, Array]
@@ -132,12 +134,12 @@ class Echo:
         state, out = state_vectors(self.model, q, v, "world"), {}
         for k in self._links:
             link = self.model.links[k]
-            at, own = state.bodies[link.body], link.inertia
+            at, inertia = state.bodies[link.body], link.inertia
             omega = at.Y[3:]
-            velocity = at.Y[:3] + np.cross(omega, at.position + at.rotation @ own.centre)
+            velocity = at.Y[:3] + np.cross(omega, at.position + at.rotation @ inertia.centre)
             turn = at.rotation @ link.frame.rotation
-            force = turn.T @ (own.mass * np.cross(omega, velocity))
-            arm = link.frame.rotation.T @ (own.centre - link.frame.translation)
+            force = turn.T @ (inertia.mass * np.cross(omega, velocity))
+            arm = link.frame.rotation.T @ (inertia.centre - link.frame.translation)
             out[k] = np.concatenate([force, np.cross(arm, force)])
         return out
 
@@ -376,7 +378,7 @@ class PybulletLoopReferee:
         if loop.type == "revolute":
             arm = 0.5 * self.model.size * np.array(loop.axis)
             offsets = [arm, -arm]
-        found = []
+        pins = []
         for offset in offsets:
             pivots = [(frame.rotation @ offset + frame.translation).tolist() for frame in frames]
             pin = client.createConstraint(
@@ -384,8 +386,8 @@ class PybulletLoopReferee:
                 client.engine.JOINT_POINT2POINT, [0, 0, 0], *pivots,
             )  # fmt: skip
             client.changeConstraint(pin, maxForce=STRONG, erp=0)
-            found.append((pin, offset))
-        return found
+            pins.append((pin, offset))
+        return pins
 
     def loads(self, q: Array, v: Array, tau: Array) -> LoopForces:
         """Return the loads near a state that satisfies the loops, under given forces.

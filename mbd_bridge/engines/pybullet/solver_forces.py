@@ -75,12 +75,12 @@ def _contacts(body: LoadedBody) -> Iterator[Touch]:
     for row in body.client.getContactPoints():
         if body.number not in row[1:3] or not any((row[9], row[10], row[12])):
             continue
-        _, first, second, link, other_link, place, other_place, normal, _, *sizes = row[:14]
+        _, first, second, link, other_link, point, other_place, normal, _, *sizes = row[:14]
         push, along, way, across, side = sizes
         force = push * np.array(normal) + along * np.array(way) + across * np.array(side)
         if first == body.number:
             name = names[body.links[link]].name
-            yield Touch(name, second, other_link, np.array(place), force, none)
+            yield Touch(name, second, other_link, np.array(point), force, none)
         if second == body.number:
             name = names[body.links[other_link]].name
             yield Touch(name, first, link, np.array(other_place), -force, none)
@@ -109,9 +109,9 @@ def _constraints(body: LoadedBody, placement: Placement) -> Iterator[Touch]:
             turn = turn @ quaternion_matrix(np.array(row[8]))
             force, moment = -force, -turn @ client.getConstraintState(number)[3:]
         sign = 1.0 if ours_is_child else -1.0  # so far they were on the child
-        place = centre.rotation @ row[7 if ours_is_child else 6] + centre.translation
+        point = centre.rotation @ row[7 if ours_is_child else 6] + centre.translation
         name = body.model.links[ours].name
-        yield Touch(name, other, other_link, place, sign * force, sign * moment)
+        yield Touch(name, other, other_link, point, sign * force, sign * moment)
 
 
 class Inside(NamedTuple):
@@ -207,17 +207,22 @@ class TreeForces:
         self.body, self.tree = body, body.tree
         self._kernel = _inverse(_as_pybullet_has_it(body))
         self._ours = None if alike else _inverse(self.tree)
-        moving = {self.tree.joints[own.joint].name: own for own in self.tree.bodies if own.type.nv}
-        self.places = {name: own.v for name, own in moving.items()}
+        moving = {
+            self.tree.joints[moves.joint].name: moves for moves in self.tree.bodies if moves.type.nv
+        }
+        self.places = {name: moves.v for name, moves in moving.items()}
         self._damping = np.zeros(self.tree.nv)
         self._stops: list[tuple[str, int, float, float]] = []
         if released:
             return
         for joint in body.joints:
-            row, own = body.client.getJointInfo(body.number, joint.number), moving[joint.name]
-            self._damping[own.v] = row[6]
+            row, moves = (
+                body.client.getJointInfo(body.number, joint.number),
+                moving[joint.name],
+            )
+            self._damping[moves.v] = row[6]
             if not joint.ball and row[8] <= row[9]:  # others have no limits, as pybullet has it
-                self._stops.append((joint.name, own.q.start, row[8], row[9]))
+                self._stops.append((joint.name, moves.q.start, row[8], row[9]))
 
     def begin(self, q: Array, v: Array, a: Array) -> Begun:
         """Return the forces under which the tree accelerates as the mechanism (q, v, a) does."""
@@ -261,17 +266,17 @@ class TreeForces:
             return SolverForces(driving, {})
         known = {*self._held_by_stops(state.q), *inside.geared}
         unread = {
-            name: rest[place]
-            for name, place in self.places.items()
-            if name not in known and rest[place].any()
+            name: rest[columns]
+            for name, columns in self.places.items()
+            if name not in known and rest[columns].any()
         }
         return SolverForces(driving, unread)
 
     def _needed(self, q: Array, v: Array, a: Array, wrenches: Array | None = None) -> Array:
         if wrenches is None:
             wrenches = np.zeros(6 * len(self.tree.bodies))
-        (found,) = self._kernel.run(q, v, a, wrenches.reshape(-1))
-        return np.array(found)
+        (forces,) = self._kernel.run(q, v, a, wrenches.reshape(-1))
+        return np.array(forces)
 
     def _missed(self, begun: Begun, state: TreeState, h: float) -> Array:
         """Return v' - v - h a of the tree's velocities; of a free base at the step's begin.
@@ -287,18 +292,18 @@ class TreeForces:
             linear, angular = a[root.v][:3], a[root.v][3:]
             turned = old.T @ new
             spin = turned @ state.v[root.v][3:]
-            there = turned @ (state.v[root.v][:3] + np.cross(state.v[root.v][3:], centre))
-            own = speed + np.cross(omega, centre)
-            linear = linear + np.cross(angular, centre) + np.cross(omega, own)
+            new_speed = turned @ (state.v[root.v][:3] + np.cross(state.v[root.v][3:], centre))
+            old_speed = speed + np.cross(omega, centre)
+            linear = linear + np.cross(angular, centre) + np.cross(omega, old_speed)
             spin = spin - omega - h * angular
             missed[root.v] = np.concatenate(
-                [there - own - h * linear - np.cross(spin, centre), spin]
+                [new_speed - old_speed - h * linear - np.cross(spin, centre), spin]
             )
         return missed
 
     def _held_by_stops(self, q: Array) -> Iterator[str]:
-        for name, place, low, high in self._stops:
-            if not low + AT_A_STOP < q[place] < high - AT_A_STOP:
+        for name, index, low, high in self._stops:
+            if not low + AT_A_STOP < q[index] < high - AT_A_STOP:
                 yield name
 
 
@@ -318,8 +323,8 @@ def _inverse(tree: Model) -> Single:
     first = {link.body: number for number, link in reversed([*enumerate(tree.links)])}
 
     def function(q: Array, v: Array, a: Array, w: Array) -> tuple[Array, ...]:
-        given = {link: w[6 * body : 6 * body + 6] for body, link in first.items() if body in moving}
-        pushes = from_world_axes(tree, q, given, about_origin=True)
+        at = {link: w[6 * body : 6 * body + 6] for body, link in first.items() if body in moving}
+        pushes = from_world_axes(tree, q, at, about_origin=True)
         return (recursive_loads(tree, q, v, a, external=pushes).forces,)
 
     moving = set(range(0 if tree.floating else 1, len(tree.bodies)))

@@ -174,8 +174,8 @@ class Window(Canvas):
 
     def looking(self) -> tuple[Array, float, float, float]:
         """Return what `look` was told, or where the mouse has led since."""
-        found = self._ask("getDebugVisualizerCamera")
-        yaw, pitch, distance, target = found[8:12]
+        camera = self._ask("getDebugVisualizerCamera")
+        yaw, pitch, distance, target = camera[8:12]
         return np.array(target), distance, yaw, -pitch
 
     def slider(self, name: str, low: float, high: float, start: float) -> int:
@@ -210,7 +210,7 @@ class Window(Canvas):
         """
         old = self._texts.get(key)
         more = {} if old is None else {"replaceItemUniqueId": old}
-        found = self._ask(
+        number = self._ask(
             "addUserDebugText",
             text,
             np.asarray(point).tolist(),
@@ -218,8 +218,8 @@ class Window(Canvas):
             textSize=size,
             **more,
         )
-        if found != NO_ITEM:
-            self._texts[key] = found
+        if number != NO_ITEM:
+            self._texts[key] = number
         elif old is None:
             self._ask("removeAllUserDebugItems")
             self._texts.clear()

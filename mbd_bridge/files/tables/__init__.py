@@ -197,8 +197,8 @@ def _plugin(suffix: str) -> Any:
     """Return what reads and perhaps writes tables with a suffix of no kind of ours, or None."""
     if suffix in (*KINDS, *READ_ONLY, *TEXT):
         return None
-    found = extensions("tables").get(suffix.removeprefix("."))
-    return None if found is None else found.load()
+    plugin = extensions("tables").get(suffix.removeprefix("."))
+    return None if plugin is None else plugin.load()
 
 
 def _of(suffix: str, place: int) -> Any:
@@ -297,14 +297,14 @@ class TableWriter:
                 f"shape {np.shape(rows)}"
             )
         if not (self._gaps or np.isfinite(values).all()):
-            row, place = np.argwhere(~np.isfinite(values))[0]
+            row, column = np.argwhere(~np.isfinite(values))[0]
             option = ", or pass gaps=True for a file that other programs are to read"
             raise place_error(
-                f"expected a finite number to write, got {values[row, place]}; leave the row out"
+                f"expected a finite number to write, got {values[row, column]}; leave the row out"
                 f"{'' if self._gaps is None else option}",
                 self.path,
                 self.rows + int(row),
-                self.columns[place].name,
+                self.columns[column].name,
             )
         self._waiting.append(values)
         self.rows += len(values)

@@ -222,15 +222,15 @@ def is_comment(text: str) -> bool:
 
 def clock_seconds(cell: str) -> float | None:
     """Return the seconds of a date or time of day (since 1970, or midnight), None if it is none."""
-    said = _CLOCK.fullmatch(cell.strip())
-    if said is None:
+    clock = _CLOCK.fullmatch(cell.strip())
+    if clock is None:
         return None
-    second = float((said["second"] or "0").replace(",", "."))
-    total = 3600.0 * int(said["hour"]) + 60.0 * int(said["minute"]) + second
-    if said["date"] is None:
+    second = float((clock["second"] or "0").replace(",", "."))
+    total = 3600.0 * int(clock["hour"]) + 60.0 * int(clock["minute"]) + second
+    if clock["date"] is None:
         return total
-    parts = [int(part) for part in re.split(r"[-./]", said["date"])]
-    year, month, day = parts if len(said["date"].split("-")) == 3 else parts[::-1]
+    parts = [int(part) for part in re.split(r"[-./]", clock["date"])]
+    year, month, day = parts if len(clock["date"].split("-")) == 3 else parts[::-1]
     try:
         return total + 86400.0 * datetime(year, month, day).toordinal()
     except ValueError:
@@ -299,7 +299,7 @@ def _dialect(
     first = rows[0] if rows else None
     width = len(_trimmed(first.text, separator)) if first else None
     units: list[str] | None = None
-    if len(before) > 1 and _are_units(*(cells_of(one.text, separator) for one in before[-2:])):
+    if len(before) > 1 and _are_units(*(cells_of(line.text, separator) for line in before[-2:])):
         units = cells_of(before.pop().text, separator)
     if before:
         header = before[-1]
@@ -386,31 +386,31 @@ def _columns(
         cells = cells[:-1]
     if width is not None and len(cells) == width + 1 and cells[-1].strip().lower() == "comment":
         cells = cells[:-1]
-    found = []
-    for place, cell in enumerate(cells):
+    columns = []
+    for index, cell in enumerate(cells):
         plain = cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
-        column = Column.from_heading(plain) or Column(f"column {place + 1}")
-        if units is not None and column.unit is None and place < len(units):
-            unit = units[place].strip().strip("[]()").strip()
+        column = Column.from_heading(plain) or Column(f"column {index + 1}")
+        if units is not None and column.unit is None and index < len(units):
+            unit = units[index].strip().strip("[]()").strip()
             column = Column(column.name, unit) if unit else column
-        found.append(column)
-    return tuple(found)
+        columns.append(column)
+    return tuple(columns)
 
 
 def _decimal(rows: Sequence[TextLine], separator: str, source: str) -> str:
     """Return the decimal sign of the first rows."""
-    found: dict[str, TextLine] = {}
+    signs: dict[str, TextLine] = {}
     for line in rows:
         for cell in cells_of(line.text, separator):
             if _NUMBER.fullmatch(cell):
-                found.update({sign: line for sign in ".," if sign in cell})
-    if len(found) == 2:
+                signs.update({sign: line for sign in ".," if sign in cell})
+    if len(signs) == 2:
         raise FileError(
             "some numbers have a decimal comma, others a point; write them all with points",
             source,
-            max(line.number for line in found.values()),
+            max(line.number for line in signs.values()),
         )
-    return next(iter(found), ".")
+    return next(iter(signs), ".")
 
 
 def _clock(
@@ -419,21 +419,21 @@ def _clock(
     """Return which column holds times of day or dates, and the first of these."""
     if first is None:
         return None, 0.0
-    for place, cell in enumerate(cells_of(first.text, separator)[: len(columns)]):
+    for index, cell in enumerate(cells_of(first.text, separator)[: len(columns)]):
         began = clock_seconds(cell)
         if began is not None:
-            notes.append(f"{columns[place].name}: seconds from {cell.strip()} on")
-            return place, began
+            notes.append(f"{columns[index].name}: seconds from {cell.strip()} on")
+            return index, began
     return None, 0.0
 
 
 def _attributes(comments: Sequence[TextLine]) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
+    attributes: dict[str, list[str]] = {}
     for line in comments:
-        said = _ATTRIBUTE.fullmatch(line.text)
-        if said:
-            found.setdefault(said["key"].strip(), []).append(said["value"])
-    return {key: "\n".join(values) for key, values in found.items()}
+        match = _ATTRIBUTE.fullmatch(line.text)
+        if match:
+            attributes.setdefault(match["key"].strip(), []).append(match["value"])
+    return {key: "\n".join(values) for key, values in attributes.items()}
 
 
 def _check_quotes(line: TextLine, source: str) -> None:

@@ -129,10 +129,10 @@ def _sheet(path: str, asked: str | None) -> tuple[str, list[str]]:
         if asked not in names:
             raise FileError(unknown_name("sheet", asked, names), path)
         return asked, []
-    there = [name for name in names if _has_numbers(path, name)]
-    if not there:
+    with_numbers = [name for name in names if _has_numbers(path, name)]
+    if not with_numbers:
         raise FileError("no sheet has rows of numbers", path)
-    return there[0], there[1:]
+    return with_numbers[0], with_numbers[1:]
 
 
 def _has_numbers(path: str, sheet: str) -> bool:

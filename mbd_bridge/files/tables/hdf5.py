@@ -84,13 +84,13 @@ class DiskFile(io.RawIOBase):
         """Read from the place where the file is, also what could not be written."""
         view = memoryview(buffer).cast("B")
         count = max(0, min(len(view), self._size - self._place))
-        found = os.pread(self._handle, count, self._place)
-        data = bytearray(found.ljust(count, b"\0"))
-        for place, piece in self._unwritten:
-            first, last = max(place, self._place), min(place + len(piece), self._place + count)
+        read = os.pread(self._handle, count, self._place)
+        data = bytearray(read.ljust(count, b"\0"))
+        for start, piece in self._unwritten:
+            first, last = max(start, self._place), min(start + len(piece), self._place + count)
             if first < last:
                 part = slice(first - self._place, last - self._place)
-                data[part] = piece[first - place : last - place]
+                data[part] = piece[first - start : last - start]
         view[:count] = data
         self._place += count
         return count
@@ -207,13 +207,15 @@ class Hdf5Source(TableSource):
         h5py = package(path)
         with reading(path, Bad, WHAT), h5py.File(path, "r") as file:
             read = _Attributes(path)
-            found = [_described(item, name, path, read) for name, item in _walk(h5py, file, path)]
+            datasets = [
+                _described(item, name, path, read) for name, item in _walk(h5py, file, path)
+            ]
             attributes = {key: _text(read(file, key)) for key in file.attrs}
-        found.sort(key=lambda one: one.place)
-        _check_places(found, path)
-        rows = one_length({one.name: one.length for one in found}, path)
-        self._datasets = [one.name for one in found]
-        columns = [named_column(one.name, one.unit) for one in found]
+        datasets.sort(key=lambda dataset: dataset.place)
+        _check_places(datasets, path)
+        rows = one_length({dataset.name: dataset.length for dataset in datasets}, path)
+        self._datasets = [dataset.name for dataset in datasets]
+        columns = [named_column(dataset.name, dataset.unit) for dataset in datasets]
         super().__init__(path, columns, attributes, rows)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
@@ -263,7 +265,7 @@ def hdf5_rows(
 def _datasets(file: Any, columns: Sequence[Column], rows: int) -> list[Any]:
     """Return new datasets without rows, fit for so many at a time; they carry check sums."""
     made = []
-    for place, column in enumerate(columns):
+    for number, column in enumerate(columns):
         dataset = file.create_dataset(
             column.name,
             (0,),
@@ -272,7 +274,7 @@ def _datasets(file: Any, columns: Sequence[Column], rows: int) -> list[Any]:
             chunks=(min(CHUNK, max(rows, 1)),),
             fletcher32=True,
         )
-        dataset.attrs[PLACE] = place
+        dataset.attrs[PLACE] = number
         if column.unit is not None:
             _write_text(dataset, UNIT, column.unit)
         made.append(dataset)
@@ -347,9 +349,9 @@ def _walk(h5py: Any, file: Any, path: str) -> Iterator[tuple[str, Any]]:
             elif isinstance(item, h5py.Dataset):
                 yield place + name, item
 
-    for count, found in enumerate(visit(file, "", 0), start=1):
+    for count, dataset in enumerate(visit(file, "", 0), start=1):
         check_width(count, path)
-        yield found
+        yield dataset
 
 
 def _slice(dataset: Any, start: int, count: int) -> Floats:
@@ -358,11 +360,11 @@ def _slice(dataset: Any, start: int, count: int) -> Floats:
 
 def _check_places(found: Sequence[_Found], path: str) -> None:
     """Refuse two datasets that say that they are the same column."""
-    for one, other in pairwise(found):
-        if one.place == other.place < math.inf:
+    for former, other in pairwise(found):
+        if former.place == other.place < math.inf:
             raise FileError(
-                f"{one.name!r} and {other.name!r} both say: column {one.place:g} (from 0); delete "
-                f"the attribute {PLACE!r} of all, or write the file anew",
+                f"{former.name!r} and {other.name!r} both say: column {former.place:g} (from 0); "
+                f"delete the attribute {PLACE!r} of all, or write the file anew",
                 path,
             )
 
@@ -394,8 +396,8 @@ def _described(item: Any, name: str, path: str, read: _Attributes) -> _Found:
             f"it says that it has {item.shape[0]} numbers, but holds "
             f"{item.id.get_storage_size()} bytes; save it anew"
         )
-    said = [read(item, key) for key in (UNIT, "unit") if key in item.attrs]
-    unit = _unit(said[0], name, path) if said else None
+    units = [read(item, key) for key in (UNIT, "unit") if key in item.attrs]
+    unit = _unit(units[0], name, path) if units else None
     return _Found(_place(item, name, path, read), name, unit, item.shape[0])
 
 
@@ -404,19 +406,19 @@ def _check_heaps(path: str) -> None:
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         heap = data.find(HEAP)
         while heap >= 0:
-            place = heap + HEAP_OBJECT.size
-            size = int.from_bytes(data[place - 8 : place], "little")
+            at = heap + HEAP_OBJECT.size
+            size = int.from_bytes(data[at - 8 : at], "little")
             end = min(heap + size, len(data))
-            while place + HEAP_OBJECT.size <= end:
-                number, _, _, size = HEAP_OBJECT.unpack_from(data, place)
+            while at + HEAP_OBJECT.size <= end:
+                number, _, _, size = HEAP_OBJECT.unpack_from(data, at)
                 length = size if number == 0 else HEAP_OBJECT.size + size + -size % 8
-                if not 0 < length <= end - place:
+                if not 0 < length <= end - at:
                     raise FileError(
                         f"the texts of its attributes are damaged: one says that it has {size} "
-                        f"bytes, where {end - place} are left; take another copy, or write it anew",
+                        f"bytes, where {end - at} are left; take another copy, or write it anew",
                         path,
                     )
-                place += length
+                at += length
             heap = data.find(HEAP, heap + len(HEAP))
 
 
@@ -434,7 +436,7 @@ def _check_numbers(item: Any, name: str, path: str) -> None:
         for n in (8, 16, 32, 64)
         for end in ("LE", "BE")
     ]
-    if not any(kind.equal(one) for one in usual):
+    if not any(kind.equal(usual_kind) for usual_kind in usual):
         raise FileError(
             "its numbers are of an odd form: expected IEEE floats or whole numbers of 8 to 64 "
             "bits; its header may be damaged; save it anew",

@@ -52,7 +52,7 @@ def mat5_arrays(data: bytes) -> dict[str, Floats]:
     if len(data) < HEADER or data[126:128] not in (b"IM", b"MI"):
         raise ValueError("it does not begin as a MATLAB file of version 5 or 7 does")
     order = "<" if data[126:128] == b"IM" else ">"
-    found: dict[str, Floats] = {}
+    arrays: dict[str, Floats] = {}
     total = sum(
         _unpacked_size(content, order)
         for kind, content in _elements(data, HEADER, order)
@@ -66,10 +66,10 @@ def mat5_arrays(data: bytes) -> dict[str, Floats]:
             unpacked = zlib.decompressobj().decompress(content, max(size, 1))
             for inner, matrix in _elements(unpacked, 0, order):
                 if inner == MATRIX:
-                    _collect(matrix, order, "", found, 0)
+                    _collect(matrix, order, "", arrays, 0)
         elif kind == MATRIX:
-            _collect(content, order, "", found, 0)
-    return found
+            _collect(content, order, "", arrays, 0)
+    return arrays
 
 
 def _unpacked_size(content: bytes, order: str) -> int:
@@ -97,7 +97,9 @@ def _elements(data: bytes, start: int, order: str) -> Iterator[tuple[int, bytes]
         start = end
 
 
-def _collect(content: bytes, order: str, prefix: str, found: dict[str, Floats], depth: int) -> None:
+def _collect(
+    content: bytes, order: str, prefix: str, arrays: dict[str, Floats], depth: int
+) -> None:
     """Take in a matrix, or the fields of a structure."""
     parts = list(_elements(content, 0, order))
     if len(parts) < 3 or len(parts[0][1]) < 4:
@@ -105,8 +107,8 @@ def _collect(content: bytes, order: str, prefix: str, found: dict[str, Floats], 
     (flags,) = struct.unpack_from(f"{order}I", parts[0][1])
     kind, imaginary = flags & 0xFF, bool(flags & 0x0800)
     shape = np.frombuffer(_whole(parts[1][1], 4), f"{order}i4").tolist()
-    own = parts[2][1].decode("latin-1").rstrip("\0")
-    name = ".".join(part for part in (prefix, own) if part)
+    matrix_name = parts[2][1].decode("latin-1").rstrip("\0")
+    name = ".".join(part for part in (prefix, matrix_name) if part)
     if kind == STRUCTURE and math.prod(shape) == 1 and depth < DEEPEST and len(parts) >= 5:
         (width,) = struct.unpack_from(f"{order}i", parts[3][1].ljust(4, b"\0"))
         texts = parts[4][1]
@@ -116,7 +118,7 @@ def _collect(content: bytes, order: str, prefix: str, found: dict[str, Floats], 
         for field, (inner, matrix) in zip(names, parts[5:], strict=False):
             if inner == MATRIX:
                 told = field.split(b"\0")[0].decode("latin-1")
-                _collect(matrix, order, ".".join(p for p in (name, told) if p), found, depth + 1)
+                _collect(matrix, order, ".".join(p for p in (name, told) if p), arrays, depth + 1)
     elif kind in CLASSES and len(shape) == 2 and not imaginary and len(parts) > 3:
         number, raw = parts[3]
         code = NUMBERS.get(number)
@@ -125,9 +127,9 @@ def _collect(content: bytes, order: str, prefix: str, found: dict[str, Floats], 
         values = np.frombuffer(_whole(raw, int(code[1])), order + code)
         if min(shape) < 0 or math.prod(shape) != len(values):
             raise ValueError(f"{name}: {len(values)} numbers for {shape[0]} x {shape[1]}")
-        if len(values) + sum(array.size for array in found.values()) > MAX_NUMBERS:
+        if len(values) + sum(array.size for array in arrays.values()) > MAX_NUMBERS:
             raise ValueError(f"its arrays have more than {MAX_NUMBERS} numbers")
-        found[name] = values.reshape(shape, order="F").astype(np.float64)
+        arrays[name] = values.reshape(shape, order="F").astype(np.float64)
 
 
 def _whole(raw: bytes, size: int) -> bytes:
@@ -173,8 +175,8 @@ def _of_mat5(path: str) -> dict[str, Floats]:
     """Return the numeric variables of a file of version 5 or 7."""
     bad = (OSError, ValueError, zlib.error, struct.error, OverflowError)
     with reading(path, bad, WHAT), open(path, "rb") as file:
-        found = mat5_arrays(file.read())
-    return {name: np.asarray(np.squeeze(array)) for name, array in found.items()}
+        arrays = mat5_arrays(file.read())
+    return {name: np.asarray(np.squeeze(array)) for name, array in arrays.items()}
 
 
 def _of_hdf5(path: str) -> dict[str, Floats]:
@@ -182,10 +184,10 @@ def _of_hdf5(path: str) -> dict[str, Floats]:
     from mbd_bridge.files.tables.hdf5 import Bad as BadHdf5, arrays
 
     with reading(path, BadHdf5, WHAT):
-        found = dict(arrays(path))
+        datasets = dict(arrays(path))
     return {
         name.replace("/", "."): np.asarray(np.squeeze(array.T))
-        for name, array in found.items()
+        for name, array in datasets.items()
         if not name.startswith("#")
     }
 

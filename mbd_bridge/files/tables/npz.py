@@ -206,10 +206,10 @@ def _kind(archive: zipfile.ZipFile, name: str, path: str) -> tuple[int, np.dtype
         )
     if kind.kind not in "fiu":
         raise no_numbers(path, name, kind)
-    there = archive.getinfo(name + END).file_size - start
-    if not 0 <= shape[0] * kind.itemsize <= there:
+    size = archive.getinfo(name + END).file_size - start
+    if not 0 <= shape[0] * kind.itemsize <= size:
         raise refuse(
-            f"it says that it has {shape[0]} numbers, but holds {there} bytes; write the file anew"
+            f"it says that it has {shape[0]} numbers, but holds {size} bytes; write the file anew"
         )
     return shape[0], kind
 

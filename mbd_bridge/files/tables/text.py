@@ -169,8 +169,8 @@ class TextSource(TableSource):
         out = np.empty((len(block), len(places)))
         for row, line in enumerate(block):
             cells = self._cells(line)
-            for k, place in enumerate(places):
-                out[row, k] = self._value(cells[place], place, line.number)
+            for k, column in enumerate(places):
+                out[row, k] = self._value(cells[column], column, line.number)
         return out
 
     def _cells(self, line: TextLine) -> list[str]:
@@ -190,8 +190,8 @@ class TextSource(TableSource):
             )
         return cells
 
-    def _value(self, cell: str, place: int, line: int) -> float:
-        if place == self._dialect.clock:
+    def _value(self, cell: str, column: int, line: int) -> float:
+        if column == self._dialect.clock:
             second = clock_seconds(cell)
             if second is not None:
                 return second - self._dialect.began
@@ -203,9 +203,9 @@ class TextSource(TableSource):
                 return float(text)
         if self.gaps and text.lower() in GAPS:
             return float("nan")
-        self._complain(cell, place, line)
+        self._complain(cell, column, line)
 
-    def _complain(self, cell: str, place: int, line: int) -> NoReturn:
+    def _complain(self, cell: str, column: int, line: int) -> NoReturn:
         got = "an empty cell" if not cell.strip() else repr(cell[:SHOWN])
         advice = "write it like 0.5, -1 or 2e-3"
         if cell.strip().lower() in GAPS:
@@ -218,7 +218,7 @@ class TextSource(TableSource):
             f"expected a number, got {got}; {advice}",
             self.path,
             line,
-            f"column {self.columns[place].name!r}",
+            f"column {self.columns[column].name!r}",
         )
 
 

@@ -65,11 +65,11 @@ def write_description(
     texts: dict[str, str] = {}
     if form in ("URDF", "URDF+"):
         texts[name], beside = urdf_text(description, left_out, plus=form == "URDF+")
-        place = sidecar_path(Path(name))
+        sidecar = sidecar_path(Path(name))
         if beside:
-            texts[str(place)] = beside
+            texts[str(sidecar)] = beside
         else:
-            refuse_stale(place)
+            refuse_stale(sidecar)
         if description.gravity is not None:
             left_out.add("gravity", " ".join(f"{g:g}" for g in description.gravity))
     elif form == "MJCF":
@@ -78,8 +78,8 @@ def write_description(
         texts[name] = sdf_text(description, left_out)
     if description.planar and form in ("MJCF", "SDF"):
         left_out.add("that loads out of the plane are zero")
-    for one in description.configurations:
-        left_out.add("named configurations", one)
+    for configuration in description.configurations:
+        left_out.add("named configurations", configuration)
     for file, text in texts.items():
         with whole_file(file) as out:
             out.write(text)

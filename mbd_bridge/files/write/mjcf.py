@@ -61,7 +61,7 @@ class _Writer:
         for joint in self.description.joints:
             self.outward[joint.parent].append(joint)
         loops = self.description.loops
-        self.held = {end.link for one in loops for end in (one.predecessor, one.successor)}
+        self.held = {end.link for loop in loops for end in (loop.predecessor, loop.successor)}
 
     def text(self) -> str:
         """Return the MJCF."""
@@ -121,15 +121,15 @@ class _Writer:
         while self._is_between(chain[-1].child):
             chain += self.outward[chain[-1].child]
         link = self.links[chain[-1].child]
-        place = Frame.identity()
+        pose = Frame.identity()
         for joint in chain:
-            place = place @ joint.origin @ joint.child_frame.inverse()
+            pose = pose @ joint.origin @ joint.child_frame.inverse()
         if first.type == "floating":
             parent = self.world
         body = child(parent, "body", name=link.name)
-        if not place.is_identity():
-            body.set("pos", numbers(place.translation))
-            body.set("quat", numbers(quaternion(place.rotation)))
+        if not pose.is_identity():
+            body.set("pos", numbers(pose.translation))
+            body.set("quat", numbers(quaternion(pose.rotation)))
         for k, joint in enumerate(chain):
             seen = joint.child_frame  # of the joint, in the link of the body, at zero
             for later in chain[k + 1 :]:
@@ -139,31 +139,31 @@ class _Writer:
         welded = any(joint.type == "fixed" for joint in self.outward[link.name])
         if weightless(link) and chain[-1].type != "fixed" and not welded:
             self.left_out.add("massless links that move, which MuJoCo refuses", link.name)
-        self._fill(body, link, place)
+        self._fill(body, link, pose)
 
     def _is_between(self, name: str) -> bool:
         link, beyond = self.links[name], self.outward[name]
         bare = weightless(link) and not link.visuals and name not in self.held
         return bare and len(beyond) == 1 and beyond[0].type not in ("fixed", "floating")
 
-    def _fill(self, body: Element, link: Link, place: Frame) -> None:
-        self.bodies[link.name] = body, place
-        own = link.inertia
-        if own is not None and not weightless(link):
-            J = own.central
+    def _fill(self, body: Element, link: Link, pose: Frame) -> None:
+        self.bodies[link.name] = body, pose
+        inertia = link.inertia
+        if inertia is not None and not weightless(link):
+            J = inertia.central
             least = float(np.linalg.eigvalsh(J)[0])
             if least < LEAST_MOMENT:
                 words = f"moments of inertia below {LEAST_MOMENT:g} kg m², which are raised to it"
                 self.left_out.add(words, link.name)
                 J = J + (LEAST_MOMENT - least) * np.eye(3)
-            if unphysical(own.mass, J):
+            if unphysical(inertia.mass, J):
                 self.left_out.add("moments that no body has, which MuJoCo refuses", link.name)
             entries = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
             child(
                 body,
                 "inertial",
-                pos=numbers(own.centre),
-                mass=number(own.mass),
+                pos=numbers(inertia.centre),
+                mass=number(inertia.mass),
                 fullinertia=numbers(entries),
             )
         for shape in link.visuals:

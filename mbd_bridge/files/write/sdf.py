@@ -63,18 +63,20 @@ def written_couplings(
     ----------
     places : frames of links with all joints at zero
     """
-    joints = {one.name: turn_round(one) if one.turned else one for one in description.joints}
+    joints = {
+        joint.name: turn_round(joint) if joint.turned else joint for joint in description.joints
+    }
     mimics: dict[str, Mimic] = {}
     for coupling in description.couplings:
         if not coupling.follows:
             left_out.add("locks of coordinates", coupling.name)
             continue
         (leader, ratio), *others = coupling.follows
-        one, other = joints.get(coupling.joint), joints.get(leader)
-        if others or one is None or other is None:
+        joint, other = joints.get(coupling.joint), joints.get(leader)
+        if others or joint is None or other is None:
             left_out.add("gears (couplings) of several leaders", coupling.name)
-        elif (at := _reference(one, other)) and not coupling.offset and ratio:
-            _gearbox(model, coupling.name, (other, one), at, ratio, places)
+        elif (at := _reference(joint, other)) and not coupling.offset and ratio:
+            _gearbox(model, coupling.name, (other, joint), at, ratio, places)
         elif _can_mimic(coupling, description, joints, mimics):
             left_out.add(AS_MIMIC, coupling.name)
             mimics[coupling.joint] = Mimic(leader, ratio, coupling.offset)
@@ -100,17 +102,17 @@ def _gearbox(
     places: dict[str, Frame],
 ) -> None:
     """Write q(second) = ratio q(first); both axes are the hinges' own."""
-    links = [one.child if one.parent == reference else one.parent for one in pair]
+    links = [hinge.child if hinge.parent == reference else hinge.parent for hinge in pair]
     element = child(model, "joint", name=name, type=GEARBOX)
     said(element, "parent", links[0])
     said(element, "child", links[1])
-    senses = [1.0 if one.parent == reference else -1.0 for one in pair]
+    senses = [1.0 if hinge.parent == reference else -1.0 for hinge in pair]
     said(element, "gearbox_ratio", number(-ratio * senses[1] * senses[0]))
     said(element, "gearbox_reference_body", reference)
     here = places[links[1]].rotation
-    for tag, one in zip(("axis", "axis2"), pair, strict=True):
-        at = places[one.child].rotation @ one.child_frame.rotation
-        said(child(element, tag), "xyz", numbers(here.T @ at @ np.array(one.axis)))
+    for tag, hinge in zip(("axis", "axis2"), pair, strict=True):
+        at = places[hinge.child].rotation @ hinge.child_frame.rotation
+        said(child(element, tag), "xyz", numbers(here.T @ at @ np.array(hinge.axis)))
 
 
 def _can_mimic(
@@ -122,21 +124,21 @@ def _can_mimic(
     """Return whether the follower may lose its coordinate: nothing else asks for it."""
     leader = coupling.follows[0][0]
     pair = joints[coupling.joint], joints[leader]
-    if any(one.type not in AXES for one in pair) or pair[0].mimic is not None:
+    if any(item.type not in AXES for item in pair) or pair[0].mimic is not None:
         return False
     named = [
         name
-        for one in description.couplings
-        for name in (one.joint, *(followed for followed, _ in one.follows))
+        for item in description.couplings
+        for name in (item.joint, *(followed for followed, _ in item.follows))
     ]
     if named.count(coupling.joint) > 1:
         return False
     chain = leader
     while chain != coupling.joint:
-        found = mimics.get(chain) or joints[chain].mimic
-        if found is None:
+        mimic = mimics.get(chain) or joints[chain].mimic
+        if mimic is None:
             return True
-        chain = found.joint
+        chain = mimic.joint
     return False
 
 
@@ -178,8 +180,8 @@ def sdf_text(description: Description, left_out: LeftOut) -> str:
     ground = is_world(base)
     if not ground:
         left_out.add("whether the base is fixed or floats", base.name)
-    standing = [one for one in description.joints if one.parent == base.name]
-    if ground and [one.type for one in standing] == ["floating"]:
+    standing = [item for item in description.joints if item.parent == base.name]
+    if ground and [item.type for item in standing] == ["floating"]:
         left_out.add("that the base floats (load it with floating=True)", standing[0].child)
     for link in description.links:
         if not (ground and link is base):
@@ -191,8 +193,8 @@ def sdf_text(description: Description, left_out: LeftOut) -> str:
         _joint(model, plain, (ground, base.name), left_out)
     for loop in description.loops:
         _loop(model, loop, places, left_out)
-    for one in description.transmissions:
-        left_out.add("transmissions", one.name)
+    for item in description.transmissions:
+        left_out.add("transmissions", item.name)
     if description.actuated is not None:
         left_out.add("which joints are actuated")
     return text_of(root)
@@ -208,14 +210,14 @@ def _pose(element: Element, frame: Frame, relative: str = "") -> None:
 def _link(model: Element, link: Link, place: Frame, left_out: LeftOut) -> None:
     element = child(model, "link", name=link.name)
     _pose(element, place)
-    own = child(element, "inertial")
+    inertial = child(element, "inertial")
     inertia = link.inertia
     if inertia is None:
         left_out.add("massless links, which other readers may refuse", link.name)
         inertia = Inertia.zero()
-    _pose(own, Frame(np.eye(3), inertia.centre))
-    said(own, "mass", number(inertia.mass))
-    moments = child(own, "inertia")
+    _pose(inertial, Frame(np.eye(3), inertia.centre))
+    said(inertial, "mass", number(inertia.mass))
+    moments = child(inertial, "inertia")
     for name, (i, j) in {
         "ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2),
     }.items():  # fmt: skip
@@ -281,14 +283,14 @@ def _joint(model: Element, joint: Joint, ground: tuple[bool, str], left_out: Lef
 
 
 def _limits(axis: Element, limits: Limits) -> None:
-    found = {
+    stated = {
         name: getattr(limits, name)
         for name in ("lower", "upper", "effort", "velocity")
         if getattr(limits, name) is not None
     }
-    if found:
+    if stated:
         element = child(axis, "limit")
-        for name, value in found.items():
+        for name, value in stated.items():
             said(element, name, number(value))
 
 
@@ -296,9 +298,9 @@ def _loop(model: Element, loop: Loop, places: dict[str, Frame], left_out: LeftOu
     if loop.type not in LOOPS:
         left_out.add(f"{loop.type} loops", loop.name)
         return
-    one, two = (places[end.link] @ end.frame for end in (loop.predecessor, loop.successor))
-    gap = float(np.abs(one.translation - two.translation).max())
-    turn = one.rotation.T @ two.rotation
+    first, second = (places[end.link] @ end.frame for end in (loop.predecessor, loop.successor))
+    gap = float(np.abs(first.translation - second.translation).max())
+    turn = first.rotation.T @ second.rotation
     axis = np.array(loop.axis)
     tilt = np.abs(turn @ axis - axis) if loop.type == "revolute" else np.abs(turn - np.eye(3))
     if gap > ROUND or (loop.type != "spherical" and float(tilt.max()) > ROUND):

@@ -54,21 +54,23 @@ def urdf_text(description: Description, left_out: LeftOut, *, plus: bool) -> tup
             child(motor, "rotor_inertia", value=number(transmission.rotor_inertia))
     loops, couplings = description.loops, description.couplings
     if plus:
-        loops = tuple(one for one in loops if not _plus_loop(robot, one))
-        couplings = tuple(one for one in couplings if not _plus_coupling(robot, description, one))
+        loops = tuple(item for item in loops if not _plus_loop(robot, item))
+        couplings = tuple(
+            item for item in couplings if not _plus_coupling(robot, description, item)
+        )
     return text_of(robot), _sidecar(description, loops, couplings)
 
 
 def _link(robot: Element, link: Link) -> None:
     element = child(robot, "link", name=link.name)
     if link.inertia is not None:
-        own = child(element, "inertial")
+        inertial = child(element, "inertial")
         J = link.inertia.central
-        child(own, "origin", xyz=numbers(link.inertia.centre), rpy="0 0 0")
-        child(own, "mass", value=number(link.inertia.mass))
+        child(inertial, "origin", xyz=numbers(link.inertia.centre), rpy="0 0 0")
+        child(inertial, "mass", value=number(link.inertia.mass))
         entries = {"ixx": J[0, 0], "iyy": J[1, 1], "izz": J[2, 2]}
         entries |= {"ixy": J[0, 1], "ixz": J[0, 2], "iyz": J[1, 2]}
-        child(own, "inertia", **{name: number(value) for name, value in entries.items()})
+        child(inertial, "inertia", **{name: number(value) for name, value in entries.items()})
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for shape in shapes:
             _shape(element, tag, shape)
@@ -195,29 +197,29 @@ def _sidecar(
 
 
 def _loop(loop: Loop) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": loop.name, "type": loop.type}
+    content: dict[str, Any] = {"name": loop.name, "type": loop.type}
     for key, end in (("predecessor", loop.predecessor), ("successor", loop.successor)):
         side: dict[str, Any] = {"link": end.link}
         if not end.frame.is_identity():
             side |= {"xyz": end.frame.translation.tolist(), "rpy": list(end.frame.rpy())}
-        said[key] = side
+        content[key] = side
     if loop.type not in ("distance", "spherical", "fixed", "mask"):
-        said["axis"] = list(loop.axis)
+        content["axis"] = list(loop.axis)
     if loop.axis2 is not None:
-        said["axis2"] = list(loop.axis2)
+        content["axis2"] = list(loop.axis2)
     for key in ("length", "radius"):
         if getattr(loop, key) is not None:
-            said[key] = getattr(loop, key)
+            content[key] = getattr(loop, key)
     if loop.rows is not None:
-        said["rows"] = list(loop.rows)
-    return said
+        content["rows"] = list(loop.rows)
+    return content
 
 
 def _coupling(coupling: Coupling) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": coupling.name, "joint": coupling.joint}
+    content: dict[str, Any] = {"name": coupling.name, "joint": coupling.joint}
     if len(coupling.follows) == 1:
         (leader, ratio), *_ = coupling.follows
-        said |= {"follows": leader, "ratio": ratio}
+        content |= {"follows": leader, "ratio": ratio}
     else:
-        said["follows"] = dict(coupling.follows)
-    return said | {"offset": coupling.offset}
+        content["follows"] = dict(coupling.follows)
+    return content | {"offset": coupling.offset}

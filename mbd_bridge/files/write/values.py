@@ -65,9 +65,9 @@ def quaternion(rotation: Array) -> tuple[float, float, float, float]:
         ]
     )
     k = int(np.argmax(squares))
-    found = sums[k].copy()
-    found[k] = squares[k]
-    w, x, y, z = (found / np.linalg.norm(found)).tolist()
+    parts = sums[k].copy()
+    parts[k] = squares[k]
+    w, x, y, z = (parts / np.linalg.norm(parts)).tolist()
     return w, x, y, z
 
 

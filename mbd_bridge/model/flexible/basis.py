@@ -113,10 +113,10 @@ def analytic_modes(ends: Ends, direction: Direction, count: int, length: float) 
             ShapeMode(direction, SineFunction((k - shift) * np.pi / length))
             for k in range(1, count + 1)
         ]
-    found = []
+    modes = []
     for root in roots(ends, count):
         if ends == "pinned-pinned":
-            found.append(ShapeMode(direction, SineFunction(root / length)))
+            modes.append(ShapeMode(direction, SineFunction(root / length)))
             continue
         sign = 1.0 if ends == "clamped-free" else -1.0
         below = np.sinh(root) + sign * np.sin(root)
@@ -127,8 +127,8 @@ def analytic_modes(ends: Ends, direction: Direction, count: int, length: float) 
         largest = 2.0 if ends == "clamped-free" else float(np.abs(shape.at(x).f).max())
         tip = float(shape.at(np.array([length])).f[0]) if ends == "clamped-free" else 1.0
         scale = np.sign(tip) / largest
-        found.append(ShapeMode(direction, Bent(root / length, length, sigma, gap, scale)))
-    return found
+        modes.append(ShapeMode(direction, Bent(root / length, length, sigma, gap, scale)))
+    return modes
 
 
 @dataclass(frozen=True)
@@ -171,11 +171,11 @@ def basis(
             f"{wanted.kind!r} are free: they violate the attachment. Exchange start and end of the "
             f"beam, or use kind='finite-element'"
         )
-    found: list[ShapeMode] = []
+    modes: list[ShapeMode] = []
     for direction in wanted.directions:
         count = wanted.count(direction) or 0
-        found += _in_direction(wanted, beam, direction, count, root, stations)
-    return tuple(mode.tangent_at(root) for mode in found)
+        modes += _in_direction(wanted, beam, direction, count, root, stations)
+    return tuple(mode.tangent_at(root) for mode in modes)
 
 
 def _in_direction(
@@ -276,17 +276,17 @@ def natural(beam: Beam, modes: list[ShapeMode]) -> list[ShapeMode]:
 def matrices(beam: Beam, modes: Sequence[ShapeMode]) -> tuple[Floats, Floats]:
     """Return M and K (n, n) of modes of any directions, the link's frame at rest."""
     x, weight = gauss(intervals(beam.breaks, *(nodes_of(mode.function) for mode in modes)))
-    own, n = beam.at(x), len(modes)
+    at, n = beam.at(x), len(modes)
     M, K = np.zeros((n, n)), np.zeros((n, n))
     stiff = {
-        "axial": own.EA, "bending_y": own.EIz, "bending_z": own.EIy, "torsion": own.GJ
+        "axial": at.EA, "bending_y": at.EIz, "bending_z": at.EIy, "torsion": at.GJ
     }  # fmt: skip
-    rotary = np.stack([own.rotary_y + own.rotary_z, own.rotary_y, own.rotary_z], axis=1)
+    rotary = np.stack([at.rotary_y + at.rotary_z, at.rotary_y, at.rotary_z], axis=1)
     for i, a in enumerate(modes):
         for j, b in enumerate(modes):
             if a.direction != b.direction:
                 continue
-            moved = (a.displacement(x) * b.displacement(x)).sum(axis=1) * own.mass
+            moved = (a.displacement(x) * b.displacement(x)).sum(axis=1) * at.mass
             turned = (a.rotation(x) * b.rotation(x) * rotary).sum(axis=1)
             M[i, j] = weight @ (moved + turned)
             K[i, j] = weight @ (stiff[a.direction] * a.strain(x) * b.strain(x))

@@ -280,12 +280,14 @@ class Beam:
         if isinstance(self.section, SectionTable):
             at, sections = np.asarray(self.section.x), self.section.sections
             A, Iy, Iz, J = (
-                np.interp(x, at, [getattr(one, name) for one in sections])
+                np.interp(x, at, [getattr(item, name) for item in sections])
                 for name in ("A", "Iy", "Iz", "J")
             )
         else:
-            own = self.section
-            A, Iy, Iz, J = (np.full(x.shape, value) for value in (own.A, own.Iy, own.Iz, own.J))
+            section = self.section
+            A, Iy, Iz, J = (
+                np.full(x.shape, value) for value in (section.A, section.Iy, section.Iz, section.J)
+            )
         rotary = self.density if self.rotary_inertia else 0.0
         return Properties(
             self.E * A,

@@ -64,8 +64,8 @@ class Sum(Function):
         """Return value, slope and second derivative at x (N,)."""
         f, f1, f2 = self.c0 + self.c1 * x, np.full(x.shape, self.c1), np.zeros(x.shape)
         for function, factor in zip(self.functions, self.factors, strict=True):
-            own = function.at(x)
-            f, f1, f2 = f + factor * own.f, f1 + factor * own.f1, f2 + factor * own.f2
+            term = function.at(x)
+            f, f1, f2 = f + factor * term.f, f1 + factor * term.f1, f2 + factor * term.f2
         return ShapeValues(f, f1, f2)
 
 
@@ -121,8 +121,8 @@ class ShapeMode:
 
     def tangent_at(self, root: float) -> ShapeMode:
         """Return the mode without the rigid motion of the section at x = root."""
-        own = self.function.at(np.array([root]))
-        f, slope = float(own.f[0]), float(own.f1[0]) if self.bends else 0.0
+        values = self.function.at(np.array([root]))
+        f, slope = float(values.f[0]), float(values.f1[0]) if self.bends else 0.0
         if f == 0.0 and slope == 0.0:
             return self
         return ShapeMode(self.direction, Sum((self.function,), (1.0,), slope * root - f, -slope))
@@ -130,26 +130,26 @@ class ShapeMode:
     def displacement(self, x: Floats) -> Floats:
         """Return the displacement (N, 3) of the axis."""
         out = np.zeros((len(x), 3))
-        place = {"axial": 0, "bending_y": 1, "bending_z": 2}.get(self.direction)
-        if place is not None:
-            out[:, place] = self.function.at(x).f
+        axis = {"axial": 0, "bending_y": 1, "bending_z": 2}.get(self.direction)
+        if axis is not None:
+            out[:, axis] = self.function.at(x).f
         return out
 
     def rotation(self, x: Floats) -> Floats:
         """Return the rotation vector (N, 3) of the sections."""
-        out, own = np.zeros((len(x), 3)), self.function.at(x)
+        out, values = np.zeros((len(x), 3)), self.function.at(x)
         if self.direction == "torsion":
-            out[:, 0] = own.f
+            out[:, 0] = values.f
         elif self.direction == "bending_y":
-            out[:, 2] = own.f1
+            out[:, 2] = values.f1
         elif self.direction == "bending_z":
-            out[:, 1] = -own.f1
+            out[:, 1] = -values.f1
         return out
 
     def strain(self, x: Floats) -> Floats:
         """Return curvature (1/m), twist (rad/m) or extension (N,): what the stiffness resists."""
-        own = self.function.at(x)
-        return own.f2 if self.bends else own.f1
+        values = self.function.at(x)
+        return values.f2 if self.bends else values.f1
 
 
 # Integrals along a beam: Gauss points between its breaks.
@@ -195,9 +195,9 @@ def running(places: Floats, values: Floats) -> tuple[Floats, Floats]:
     to_series = (0.5 * (2 * degree + 1))[:, None] * (powers * weight[:, None]).T
     integral = np.polynomial.legendre.legint(to_series, lbnd=-1.0, axis=0)
     inside = np.polynomial.legendre.legvander(at, POINTS) @ integral  # (points, values)
-    half, own = 0.5 * np.diff(places), values.reshape(len(places) - 1, POINTS)
-    ends = np.concatenate([[0.0], np.cumsum(half * (own @ weight))])
-    return (ends[:-1, None] + half[:, None] * (own @ inside.T)).ravel(), ends
+    half, by_interval = 0.5 * np.diff(places), values.reshape(len(places) - 1, POINTS)
+    ends = np.concatenate([[0.0], np.cumsum(half * (by_interval @ weight))])
+    return (ends[:-1, None] + half[:, None] * (by_interval @ inside.T)).ravel(), ends
 
 
 @dataclass(frozen=True)
@@ -244,22 +244,22 @@ def elements(beam: Beam, direction: Direction, nodes: Floats) -> Elements:
     M, K = np.zeros((size, size)), np.zeros((size, size))
     for e in range(len(nodes) - 1):
         x, weight = gauss(nodes[e : e + 2])
-        own = beam.at(x)
+        section = beam.at(x)
         h, t = nodes[e + 1] - nodes[e], (x - nodes[e]) / (nodes[e + 1] - nodes[e])
         places = slice(d * e, d * e + 2 * d)
         if d == 1:
             N, N1 = np.array([1.0 - t, t]), np.array([-1.0, 1.0])[:, None] / h * np.ones_like(t)
             twists = direction == "torsion"
-            mass = own.rotary_y + own.rotary_z if twists else own.mass
-            stiff = own.GJ if twists else own.EA
+            mass = section.rotary_y + section.rotary_z if twists else section.mass
+            stiff = section.GJ if twists else section.EA
             M[places, places] += np.einsum("in,jn,n->ij", N, N, weight * mass)
             K[places, places] += np.einsum("in,jn,n->ij", N1, N1, weight * stiff)
             continue
         N, N1, N2 = _cubics(t, h)
         along_y = direction == "bending_y"
-        rotary = own.rotary_z if along_y else own.rotary_y
-        stiff = own.EIz if along_y else own.EIy
-        M[places, places] += np.einsum("in,jn,n->ij", N, N, weight * own.mass)
+        rotary = section.rotary_z if along_y else section.rotary_y
+        stiff = section.EIz if along_y else section.EIy
+        M[places, places] += np.einsum("in,jn,n->ij", N, N, weight * section.mass)
         M[places, places] += np.einsum("in,jn,n->ij", N1, N1, weight * rotary)
         K[places, places] += np.einsum("in,jn,n->ij", N2, N2, weight * stiff)
     return Elements(direction, nodes, M, K)
@@ -267,13 +267,13 @@ def elements(beam: Beam, direction: Direction, nodes: Floats) -> Elements:
 
 def _cubics(t: Floats, h: float) -> tuple[Floats, Floats, Floats]:
     """Return the four Hermite polynomials and their derivatives (4, N)."""
-    one = np.ones_like(t)
+    ones = np.ones_like(t)
     N = np.array(
         [1 - 3 * t**2 + 2 * t**3, h * t * (1 - t) ** 2, t**2 * (3 - 2 * t), h * t**2 * (t - 1)]
     )
     N1 = np.array([6 * (t**2 - t) / h, 1 - 4 * t + 3 * t**2, 6 * (t - t**2) / h, 3 * t**2 - 2 * t])
     N2 = np.array(
-        [(12 * t - 6 * one) / h**2, (6 * t - 4) / h, (6 - 12 * t) / h**2, (6 * t - 2) / h]
+        [(12 * t - 6 * ones) / h**2, (6 * t - 4) / h, (6 - 12 * t) / h**2, (6 * t - 2) / h]
     )
     return N, N1, N2
 

@@ -177,26 +177,28 @@ def node_slices(basis: ModalBasis, root: float) -> Slices:
 
 
 def _of_nodes(
-    found: ModalBasis, damping: Damping, root: float, stations: Sequence[float]
+    basis: ModalBasis, damping: Damping, root: float, stations: Sequence[float]
 ) -> Deformation:
     """Return the same of a modal basis: sums over its nodes."""
-    check_attached(found, root, stations)
-    shapes, turns = found.tangent_at(root)
-    u = np.concatenate([found.nodes[None], shapes])
-    weighted = found.weighted(u)
+    check_attached(basis, root, stations)
+    shapes, turns = basis.tangent_at(root)
+    u = np.concatenate([basis.nodes[None], shapes])
+    weighted = basis.weighted(u)
     first, second = weighted.sum(axis=1), np.einsum("ani,bnj->abij", u, weighted)
-    own = node_slices(found, root)
-    second += np.einsum("anij,njk,bnlk->abil", own.turn, own.second, own.turn)
+    node_masses = node_slices(basis, root)
+    second += np.einsum(
+        "anij,njk,bnlk->abil", node_masses.turn, node_masses.second, node_masses.turn
+    )
     M = np.trace(second[1:, 1:], axis1=2, axis2=3)
-    check_modes(found, M)
+    check_modes(basis, M)
     none = np.zeros((len(shapes), len(shapes), 3))
-    moved, turned = (np.nan_to_num(np.abs(one)).max(axis=(1, 2)) for one in (shapes, turns))
-    at = [(shapes[:, row].T, turns[:, row].T) for row in map(found.row, stations)]
+    moved, turned = (np.nan_to_num(np.abs(part)).max(axis=(1, 2)) for part in (shapes, turns))
+    at = [(shapes[:, row].T, turns[:, row].T) for row in map(basis.row, stations)]
     return Deformation(
-        MassIntegrals(found.mass, first, second, ()),
-        found.stiffness,
-        damping_matrix(damping, M, found.stiffness),
-        tuple((moved > ROTATES * found.length * turned).tolist()),
+        MassIntegrals(basis.mass, first, second, ()),
+        basis.stiffness,
+        damping_matrix(damping, M, basis.stiffness),
+        tuple((moved > ROTATES * basis.length * turned).tolist()),
         tuple(StationShape(moved, turned, none) for moved, turned in at),
     )
 
@@ -233,7 +235,7 @@ def slices(
     places = _places(beam, modes, root, low, high)
     x, weight = gauss(places)
     inside = (x > low) & (x < high)
-    own, frame = beam.at(x), beam.frame()
+    section, frame = beam.at(x), beam.frame()
     pairs = quadratic_pairs(modes) if stiffening else ()
     count = 1 + len(modes) + len(pairs)
     u, turn = np.zeros((count, len(x), 3)), np.zeros((count, len(x), 3, 3))
@@ -246,8 +248,10 @@ def slices(
     for k, (i, j) in enumerate(pairs, start=1 + len(modes)):
         u[k] = _shortening(modes[i], modes[j], places, root)[0][:, None] * along
     second = np.zeros((len(x), 3, 3))
-    second[:, 1, 1], second[:, 2, 2] = weight * own.rotary_z, weight * own.rotary_y
-    return Slices(u[:, inside], turn[:, inside], (weight * own.mass)[inside], second[inside], pairs)
+    second[:, 1, 1], second[:, 2, 2] = weight * section.rotary_z, weight * section.rotary_y
+    return Slices(
+        u[:, inside], turn[:, inside], (weight * section.mass)[inside], second[inside], pairs
+    )
 
 
 def mass_integrals(
@@ -265,15 +269,17 @@ def mass_integrals(
     between : m along the beam: of this part only
     """
     part = (0.0, beam.length) if between is None else between
-    own = slices(beam, modes, root, part, stiffening=stiffening)
-    first = np.einsum("ani,n->ai", own.u, own.mass)
-    second = np.einsum("ani,bnj,n->abij", own.u, own.u, own.mass)
-    second += np.einsum("anij,njk,bnlk->abil", own.turn, own.second, own.turn)
+    part_slices = slices(beam, modes, root, part, stiffening=stiffening)
+    first = np.einsum("ani,n->ai", part_slices.u, part_slices.mass)
+    second = np.einsum("ani,bnj,n->abij", part_slices.u, part_slices.u, part_slices.mass)
+    second += np.einsum(
+        "anij,njk,bnlk->abil", part_slices.turn, part_slices.second, part_slices.turn
+    )
     sizes = np.sqrt(np.einsum("aaii->a", second))
-    total = float(own.mass.sum())
+    total = float(part_slices.mass.sum())
     first[np.abs(first) < NOISE * np.sqrt(total) * sizes[:, None]] = 0.0
     second[np.abs(second) < NOISE * np.outer(sizes, sizes)[:, :, None, None]] = 0.0
-    return MassIntegrals(total, first, second, own.pairs)
+    return MassIntegrals(total, first, second, part_slices.pairs)
 
 
 def quadratic_pairs(modes: tuple[ShapeMode, ...]) -> tuple[tuple[int, int], ...]:
@@ -298,8 +304,8 @@ def station_shape(
         places = _places(beam, modes, root, x)
         here = int(np.abs(places - x).argmin())
         for i, j in quadratic_pairs(modes):
-            own = _shortening(modes[i], modes[j], places, root)[1][here] * R[:, 0]
-            shortening[i, j] = shortening[j, i] = own
+            shortening_of_pair = _shortening(modes[i], modes[j], places, root)[1][here] * R[:, 0]
+            shortening[i, j] = shortening[j, i] = shortening_of_pair
     return StationShape(_clean(displacement), _clean(rotation), _clean(shortening))
 
 

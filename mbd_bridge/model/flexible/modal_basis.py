@@ -39,51 +39,51 @@ def node_numbers(given: ArrayLike | None, count: int) -> NDArray[np.int64]:
     """Return the numbers of nodes, from 0 if none are given."""
     if given is None:
         return np.arange(count)
-    found = finite_numbers("modal basis: numbers", given, (count,), error=ModelError)
-    if (found != np.round(found)).any() or len(np.unique(found)) < count:
+    numbers = finite_numbers("modal basis: numbers", given, (count,), error=ModelError)
+    if (numbers != np.round(numbers)).any() or len(np.unique(numbers)) < count:
         raise ModelError("modal basis: numbers: expected a whole number for each node, each once")
-    return np.asarray(found.astype(np.int64))
+    return np.asarray(numbers.astype(np.int64))
 
 
 def nodal_masses(given: ArrayLike, count: int) -> Floats:
     """Return masses (N,) or a mass matrix (N, N), the same in all directions."""
     where = "modal basis: masses"
-    own = finite_numbers(
+    masses = finite_numbers(
         where, given, (count,), (count, count), (3 * count, 3 * count), error=ModelError
     )
-    if own.ndim == 1:
-        if not ((own >= 0.0).all() and own.sum() > 0.0):
+    if masses.ndim == 1:
+        if not ((masses >= 0.0).all() and masses.sum() > 0.0):
             raise ModelError(f"{where}: expected none below 0, and some above")
-        return own
-    largest = np.abs(own).max()
-    if np.abs(own - own.T).max() > SYMMETRIC * largest:
+        return masses
+    largest = np.abs(masses).max()
+    if np.abs(masses - masses.T).max() > SYMMETRIC * largest:
         raise ModelError(f"{where}: expected a symmetric matrix")
-    if len(own) == 3 * count:
-        blocks = own.reshape(count, 3, count, 3).transpose(1, 3, 0, 2)
+    if len(masses) == 3 * count:
+        blocks = masses.reshape(count, 3, count, 3).transpose(1, 3, 0, 2)
         mean = (blocks[0, 0] + blocks[1, 1] + blocks[2, 2]) / 3.0
         if np.abs(blocks - np.eye(3)[:, :, None, None] * mean).max() > ISOTROPIC * largest:
             raise ModelError(
                 f"{where}: expected a mass matrix that is the same in x, y and z and couples none "
                 f"of them; lump the masses at the nodes instead, (N,)"
             )
-        own = mean
-    if not (own.sum() > 0.0 and np.linalg.eigvalsh(own)[0] >= -SYMMETRIC * largest):
+        masses = mean
+    if not (masses.sum() > 0.0 and np.linalg.eigvalsh(masses)[0] >= -SYMMETRIC * largest):
         raise ModelError(f"{where}: expected a positive (semi)definite matrix with a sum above 0")
-    return np.asarray(0.5 * (own + own.T))
+    return np.asarray(0.5 * (masses + masses.T))
 
 
 def nodal_rotations(given: ArrayLike | None, shape: tuple[int, ...]) -> Floats:
     """Return rotations, nan in every mode for nodes where one is not known."""
     if given is None:
         return np.full(shape, np.nan)
-    found = as_floats("modal basis: rotation", given, ModelError)
-    if found.shape != shape or np.isinf(found).any():
+    rotations = as_floats("modal basis: rotation", given, ModelError)
+    if rotations.shape != shape or np.isinf(rotations).any():
         raise ModelError(
             f"modal basis: rotation: expected finite numbers {shape}, nan for nodes whose rotation "
-            f"is not known, got {found.shape}"
+            f"is not known, got {rotations.shape}"
         )
-    unknown = np.asarray(np.isnan(found).any(axis=(0, 2)))
-    return np.where(unknown[None, :, None], np.nan, found)
+    unknown = np.asarray(np.isnan(rotations).any(axis=(0, 2)))
+    return np.where(unknown[None, :, None], np.nan, rotations)
 
 
 def nodal_inertias(given: ArrayLike | None, count: int) -> Floats | None:
@@ -91,14 +91,14 @@ def nodal_inertias(given: ArrayLike | None, count: int) -> Floats | None:
     if given is None:
         return None
     where = "modal basis: inertias"
-    found = finite_numbers(where, given, (count, 3, 3), error=ModelError)
-    largest = np.abs(found).max(initial=0.0)
+    inertias = finite_numbers(where, given, (count, 3, 3), error=ModelError)
+    largest = np.abs(inertias).max(initial=0.0)
     if (
-        np.abs(found - np.swapaxes(found, 1, 2)).max(initial=0.0) > SYMMETRIC * largest
-        or (np.linalg.eigvalsh(found) < -SYMMETRIC * largest).any()
+        np.abs(inertias - np.swapaxes(inertias, 1, 2)).max(initial=0.0) > SYMMETRIC * largest
+        or (np.linalg.eigvalsh(inertias) < -SYMMETRIC * largest).any()
     ):
         raise ModelError(f"{where}: expected symmetric matrices (N, 3, 3), none negative")
-    return found if largest else None
+    return inertias if largest else None
 
 
 def check_orthogonal(where: str, M: Floats, names: Sequence[int]) -> None:
@@ -186,8 +186,8 @@ class ModalBasis:
                     f"write those of modes that need no force to grow; leave them out"
                 )
             M = self.mass_matrix()
-            own = np.flatnonzero(K)
-            check_orthogonal(where, M[np.ix_(own, own)], (own + 1).tolist())
+            deforming = np.flatnonzero(K)
+            check_orthogonal(where, M[np.ix_(deforming, deforming)], (deforming + 1).tolist())
             K = np.diag((2.0 * np.pi * K) ** 2 * np.diag(M))
         largest = np.abs(K).max(initial=0.0)
         if (
@@ -239,9 +239,9 @@ class ModalBasis:
         """Return the modal masses (n, n) of the modes as they are given."""
         M = np.einsum("ani,bni->ab", self.displacement, self.weighted(self.displacement))
         if self.inertias is not None:
-            own = self.inertias.any(axis=(1, 2))
-            turn = self._turn[:, own]
-            M = M + np.einsum("ani,nij,bnj->ab", turn, self.inertias[own], turn)
+            heavy = self.inertias.any(axis=(1, 2))
+            turn = self._turn[:, heavy]
+            M = M + np.einsum("ani,nij,bnj->ab", turn, self.inertias[heavy], turn)
         return np.asarray(0.5 * (M + M.T))
 
     def rigid_modes(self) -> NDArray[np.bool_]:
@@ -399,8 +399,8 @@ class ModalBasis:
                 "modal basis: a mode without mass has no natural frequency; leave it out"
             )
         omega, vectors = lowest(M / np.outer(size, size), K / np.outer(size, size), len(M))
-        found = self.combined(vectors / size[:, None], np.diag(omega**2))
-        return found.pick(np.flatnonzero(~found.rigid_modes())[:count])
+        combined = self.combined(vectors / size[:, None], np.diag(omega**2))
+        return combined.pick(np.flatnonzero(~combined.rigid_modes())[:count])
 
     def combined(self, columns: Floats, stiffness: Floats) -> ModalBasis:
         """Return the basis of combinations (n, m) of the modes, of this stiffness (m, m), each

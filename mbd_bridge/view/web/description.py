@@ -49,9 +49,9 @@ QUALITY = 85
 def embedded(textures: Sequence[Texture]) -> list[str]:
     """Return images as base64 texts of PNG or JPEG files, smaller where they are many."""
     edge = EDGE
-    while edge > SMALLEST and sum(_pixels(one, edge) for one in textures) > PIXELS:
+    while edge > SMALLEST and sum(_pixels(texture, edge) for texture in textures) > PIXELS:
         edge //= 2
-    return [base64.b64encode(_file(one, edge)).decode("ascii") for one in textures]
+    return [base64.b64encode(_file(texture, edge)).decode("ascii") for texture in textures]
 
 
 def _pixels(texture: Texture, edge: int) -> int:
@@ -65,12 +65,12 @@ def _file(texture: Texture, edge: int) -> bytes:
     image = Image.fromarray(texture.pixels)
     size = min(image.width, edge), min(image.height, edge)
     image = image.resize(size, Image.Resampling.BOX)
-    found = []
+    encoded = []
     for kind, options in (("PNG", {"optimize": True}), ("JPEG", {"quality": QUALITY})):
         out = io.BytesIO()
         image.save(out, kind, **options)
-        found.append(out.getvalue())
-    return min(found, key=len)
+        encoded.append(out.getvalue())
+    return min(encoded, key=len)
 
 
 FINEST, COARSEST = 512, 4
@@ -85,10 +85,10 @@ SLIVER = 1e-9
 
 def simplified(surface: Surface, most: int) -> Surface:
     """Return a surface of at most so many triangles, or as few as the coarsest grid leaves."""
-    cells, found = FINEST, surface
-    while len(found.triangles) > most and cells >= COARSEST:
-        found, cells = clustered(surface, cells), cells * 3 // 4
-    return found
+    cells, simpler = FINEST, surface
+    while len(simpler.triangles) > most and cells >= COARSEST:
+        simpler, cells = clustered(surface, cells), cells * 3 // 4
+    return simpler
 
 
 def clustered(surface: Surface, cells: int) -> Surface:
@@ -101,13 +101,13 @@ def clustered(surface: Surface, cells: int) -> Surface:
     points = np.asarray(surface.vertices, dtype=np.float64)
     low, span = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     cell = np.floor((points - low) * (cells / span)).astype(np.int64)
-    _, place, counts = np.unique(_numbered(cell), return_inverse=True, return_counts=True)
+    _, cell_of, counts = np.unique(_numbered(cell), return_inverse=True, return_counts=True)
     means = np.zeros((len(counts), 3))
-    np.add.at(means, place, points)
-    triangles = place[np.asarray(surface.triangles)]
+    np.add.at(means, cell_of, points)
+    triangles = cell_of[np.asarray(surface.triangles)]
     a, b, c = triangles.T
     left = surface.some((a != b) & (b != c) & (c != a))
-    vertices, uv, corners = means / counts[:, None], left.uv, place[left.triangles]
+    vertices, uv, corners = means / counts[:, None], left.uv, cell_of[left.triangles]
     if uv is not None:
         uv = _carried_on(uv, points[left.triangles], vertices[corners]).astype(np.float32)
     # each begins with its lowest corner, seen from the same side
@@ -216,16 +216,16 @@ def describe(
     shapes = [part.surface for part in take.scene.parts]
     distinct = list({id(surface): surface for surface in shapes}.values())
     extra = {id(pin.surface): pin.surface for pin in pins if pin.surface not in distinct}.values()
-    place = {id(surface): k for k, surface in enumerate([*distinct, *extra])}
-    textures = list(dict.fromkeys(one.texture for one in distinct if one.texture is not None))
+    numbers = {id(surface): k for k, surface in enumerate([*distinct, *extra])}
+    textures = list(dict.fromkeys(item.texture for item in distinct if item.texture is not None))
     low, high = take.reach.min(axis=0), take.reach.max(axis=0)
     return {
         "title": title or source.model.name,
         "textures": embedded(textures),
         "meshes": [_mesh(surface, textures) for surface in [*within(distinct, TRIANGLES), *extra]],
-        "parts": [_part(part, place) for part in take.scene.parts],
+        "parts": [_part(part, numbers) for part in take.scene.parts],
         "marks": {
-            "joints": [_part(pin, place) for pin in pins],
+            "joints": [_part(pin, numbers) for pin in pins],
             "frames": [_frame(link) for link in source.model.links],
             "axes": [*take.marks.axes],
             "axis_colours": [_colour(colour) for colour in AXES],
@@ -238,7 +238,7 @@ def describe(
             },
         },
         "first": 0 if keep is None else int(np.abs(source.time - keep).argmin()),
-        "bent": [_bent(one) for one in take.scene.bent],
+        "bent": [_bent(item) for item in take.scene.bent],
         "exaggerate": factor,
         **state_of(take),
         "exaggerated": _exaggerated(take),
@@ -263,13 +263,13 @@ def describe(
 def state_of(take: Take) -> Description:
     """Return what changes from state to state: times, bodies, springs, loads and their scale."""
     source = take.source
-    bodies, own = take.bodies(source.q), len(source.model.bodies)
+    bodies, count = take.bodies(source.q), len(source.model.bodies)
     loads = [] if source.loads is None else shown_loads(source.model, source.loads, bodies)
     floors = RoundOff.of(None) if source.loads is None else source.loads.round_off
     centre = centre_of_mass(take.model, bodies)
     return {
         "time": _floats(source.time),
-        "bodies": {"count": own, "poses": _floats(poses(bodies[:, :own]))},
+        "bodies": {"count": count, "poses": _floats(poses(bodies[:, :count]))},
         "amplitudes": _amplitudes(take),
         "centre": None if centre is None else _floats(centre),
         "springs": _springs(source, bodies, take.span),
@@ -341,17 +341,17 @@ def _steps(points: Array) -> Description:
 
 def _springs(source: Source, bodies: Array, span: float) -> list[Description]:
     """Return where what is between two points is along time, (N, 2, 3) m each."""
-    found = connectors(source.model, source.forces)
-    along = np.array([list(ends_of(found, each)) for each in bodies])
+    connected = connectors(source.model, source.forces)
+    along = np.array([list(ends_of(connected, each)) for each in bodies])
     return [
         {
-            "name": one.name,
-            "coil": one.coil,
-            "colour": _colour(one.colour),
+            "name": connector.name,
+            "coil": connector.coil,
+            "colour": _colour(connector.colour),
             "radius": THICKNESS * span,
             "ends": _floats(along[:, k]),
         }
-        for k, one in enumerate(found)
+        for k, connector in enumerate(connected)
     ]
 
 
@@ -373,7 +373,7 @@ def _bent(one: BentLink) -> Description:
 def _amplitudes(take: Take) -> list[str]:
     """Return the modal coordinates of links that bend along time, as they are drawn."""
     q, _ = exaggerated(take.model, take.source.q, take.overlays.exaggerate)
-    return [_floats(q[:, one.q]) for one in take.scene.bent]
+    return [_floats(q[:, link.q]) for link in take.scene.bent]
 
 
 def _exaggerated(take: Take) -> Description | None:
@@ -408,28 +408,28 @@ def _pose(pose: Array) -> list[float]:
 
 def _load(load: ShownLoad, floors: RoundOff) -> Description:
     """Return a joint's load; what is nothing but rounding is left out."""
-    found: Description = {"joint": load.joint, "point": _floats(load.point)}
+    content: Description = {"joint": load.joint, "point": _floats(load.point)}
     for name, unit in (("force", "N"), ("moment", "N m")):
         for kind in (name, f"open_{name}"):
             vectors = getattr(load, kind)
             if np.linalg.norm(vectors, axis=1).max(initial=0.0) > floors.floor(unit):
-                found[kind] = _floats(vectors)
+                content[kind] = _floats(vectors)
     if load.axis is not None and load.actuation is not None:
         unit = "N m" if load.turns else "N"
         if np.abs(load.actuation).max(initial=0.0) > floors.floor(unit):
-            found |= {"axis": _floats(load.axis), "actuation": _floats(load.actuation)}
-            found["turns"] = load.turns
-    return found
+            content |= {"axis": _floats(load.axis), "actuation": _floats(load.actuation)}
+            content["turns"] = load.turns
+    return content
 
 
 def _external(source: Source, bodies: Array) -> list[Description]:
     """Return external wrenches along time in the world, (N, 3) each, at their points."""
-    found = []
-    for one in source.applied:
-        point, force, moment = one.in_world(source.model, bodies)
+    content = []
+    for wrench in source.applied:
+        point, force, moment = wrench.in_world(source.model, bodies)
         parts = {"point": point, "force": force, "moment": moment}
-        found.append({"link": one.link} | {name: _floats(x) for name, x in parts.items()})
-    return found
+        content.append({"link": wrench.link} | {name: _floats(x) for name, x in parts.items()})
+    return content
 
 
 def _scale(scale: Scale, span: float) -> Description:

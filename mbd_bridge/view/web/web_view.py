@@ -218,9 +218,11 @@ class _Server(ThreadingHTTPServer):
         """Close the connections whose time is over; called twice a second."""
         now = time.monotonic()
         with self._guard:
-            late = [one for one, deadline in self._deadlines.items() if deadline < now]
-        for one in late:
-            self._hang_up(one)
+            late = [
+                connection for connection, deadline in self._deadlines.items() if deadline < now
+            ]
+        for connection in late:
+            self._hang_up(connection)
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
@@ -286,9 +288,9 @@ def _handler(owner: ViewServer, root: str, page: bytes) -> type[BaseHTTPRequestH
             port = owner.port
             hosts = {f"{HOST}:{port}", f"localhost:{port}"}
             origin = self.headers.get("Origin")
-            own = origin is None or origin in {f"http://{host}" for host in hosts}
+            same_origin = origin is None or origin in {f"http://{host}" for host in hosts}
             known = secrets.compare_digest(self.path[: len(root)].encode(), root.encode())
-            if self.headers.get("Host") in hosts and own and known:
+            if self.headers.get("Host") in hosts and same_origin and known:
                 return True
             self._refuse(HTTPStatus.FORBIDDEN)
             return False
