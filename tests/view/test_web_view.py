@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 import time
+import warnings
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -191,6 +192,24 @@ def test_the_server_answers_its_own_page_only(view, capfd):
             assert long.recv(100).startswith(b"HTTP/1.1 413")
         raw(server, f"GET {root} HTTP/1.1\r\n").close()
     assert capfd.readouterr() == ("", "")
+
+
+def test_values_beyond_all_sliders_of_a_machine_that_bends_are_refused_without_a_word(capfd):
+    view = mbd.web_view(mbd.load("urdf/flexible_pendulum.urdf"))
+    with view.serve() as server, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        pose, count = urlsplit(server.url).path + "pose", len(server._posing.values())
+        for place in range(count):
+            for size in (1e10, 1e150, 1e308):
+                values = [size * (k == place) for k in range(count)]
+                body = json.dumps({"moved": place, "values": values})
+                assert (
+                    "at most 1e+09"
+                    in json.loads(ask(server, pose, "POST", body=body)[1])["message"]
+                )
+        body = json.dumps({"moved": 0, "values": [1e9] * count})
+        assert ask(server, pose, "POST", body=body)[0] == 200
+    assert not said and capfd.readouterr() == ("", "")
 
 
 def raw(server, text):

@@ -104,6 +104,9 @@ MOST_CONNECTIONS = 64
 
 LAST_PORT = 65_535
 
+FARTHEST = 1e9
+"""rad or m, at which sliders may stand: what is posed and drawn there is still a number."""
+
 BEAT = 0.5
 """Time between two signs that the page is still open, s."""
 
@@ -453,8 +456,10 @@ class Posing:
         """
         knobs = self._poser.knobs
         numbers = np.asarray(values, dtype=np.float64)
-        if numbers.shape != (len(knobs),) or not np.isfinite(numbers).all():
-            raise StateError(f"values: expected {len(knobs)} numbers, one a slider")
+        if numbers.shape != (len(knobs),) or not (np.abs(numbers) <= FARTHEST).all():
+            raise StateError(
+                f"values: expected {len(knobs)} numbers, one a slider, of at most {FARTHEST:g}"
+            )
         if not 0 <= moved < len(knobs):
             raise StateError(f"moved: expected a slider from 0 to {len(knobs) - 1}, got {moved}")
         closed = self._poser.turn(numbers.tolist(), moved)
