@@ -4,5 +4,6 @@ from mbd_bridge.simulation.steps.schemes import (
     HHT as HHT,
     ExplicitNewmark as ExplicitNewmark,
     GeneralisedAlpha as GeneralisedAlpha,
+    Integrator as Integrator,
     Newmark as Newmark,
 )

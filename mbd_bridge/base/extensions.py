@@ -21,6 +21,7 @@ GROUPS = {
     "forces": "force elements, by the name of their class",
     "formats": "formats of robots' files, by suffix",
     "tables": "kinds of tables, by suffix",
+    "integrators": "integrators, by name",
     "methods": "methods and attributes, CLASS.NAME",
     "exports": "what mbd export writes",
     "options": "options that say more of a machine, of mbd report",

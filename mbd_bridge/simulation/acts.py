@@ -248,18 +248,18 @@ def motions(system: System, functions: Sequence[Callable[[Any], Any]]) -> Prescr
 
 
 def kernel_of(
-    system: System, function: Function, outputs: tuple[str, ...], name: str, what: str = ""
+    system: System, function: Function, outputs: tuple[str, ...], name: str, what: str | None = ""
 ) -> Kernel:
     """Return the kernel of a function of what acts, over (q, v, (t, z), held, instant), and p.
 
     Parameters
     ----------
-    what : all that the function depends on beside the system
+    what : all that the function depends on beside the system; None: only its graph tells
     """
     model, (held, _, instant) = system.model, system.layout.sizes
     inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz, "held": held}
     inputs["instant"] = instant
-    identity = None if system.identity is None else f"{name} {what} {system.identity}"
+    identity = None if None in (what, system.identity) else f"{name} {what} {system.identity}"
 
     def traced(
         q: Array, v: Array, t: Array, held: Array, now: Array, *p: Array

@@ -160,7 +160,8 @@ class CompiledStepOptions(StepOptions, total=False):
     Parameters
     ----------
     integrator : "rk4", "newmark", "hht", "generalised_alpha", "explicit_newmark", or one with its
-        numbers as `mbd.integrators.HHT(alpha=-0.1)`, as for `simulate`; with steps of fixed length
+        numbers as `mbd.integrators.HHT(alpha=-0.1)`, as for `simulate`, or your own; with steps of
+        fixed length
     """
 
     integrator: Annotated[CompiledIntegrator | Scheme, Option("rk4")]
@@ -224,7 +225,8 @@ class MethodOptions(TypedDict, total=False):
         (KimYoo97), "multipliers" (Lee94), which are run from Python: some 1000 times slower
     integrator : "rk4" is compiled with the method projection, and so are the implicit "newmark",
         "hht" and "generalised_alpha" for stiff machines, and "explicit_newmark"; their numbers are
-        given as `mbd.integrators.HHT(alpha=-0.1)` in place of the name. "ab3" has fixed steps;
+        given as `mbd.integrators.HHT(alpha=-0.1)` in place of the name, and so is one of your own
+        (`mbd.integrators.Integrator`), compiled with projection. "ab3" has fixed steps;
         "abm" and SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable

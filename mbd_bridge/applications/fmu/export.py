@@ -35,7 +35,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.model import ROOT_JOINT
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
-from mbd_bridge.simulation.steps.schemes import compiled_scheme
+from mbd_bridge.simulation.steps.schemes import Integrator, compiled_scheme, scheme_name
 from mbd_bridge.simulation.system import HasModel, System, model_of
 from mbd_bridge.simulation.variables import Variable
 
@@ -224,6 +224,11 @@ def export_fmu(
     """
     step = real_number("step", options["step"], "a time step in s", positive=True)
     compile, scheme = flag("compile", compile), compiled_scheme(options["integrator"])
+    if isinstance(scheme, Integrator) and scheme.remembers:
+        raise StateError(
+            f"integrator: an FMU cannot begin the memory of {scheme_name(scheme)} anew where an "
+            f"importer changes inputs; take one without a memory, or a name such as 'rk4'"
+        )
     fmi = whole_number("fmi", fmi)
     if fmi not in INTERFACES:
         raise StateError(f"fmi: expected 3 or 2, got {fmi}")

@@ -318,7 +318,7 @@ class _Batch:
             memory = BatchMemory(step)
             states = self.q0[going], self.v0[going], self.t0[going]
             self.t0[going] = memory.begun(*states, going)
-            road = None if self.scheme.remembers else partial(_road, system, rows)
+            road = None if self.scheme.remembers else partial(_road, system, rows, self.scheme)
             self.lanes.run(march, going, threads, road, memory)
 
     def run_alone(self, duration: float, step: float) -> None:
@@ -371,5 +371,5 @@ class _Batch:
         return REFUSED[kind].format(named(model, residual / model.row_scale, per))
 
 
-def _road(system: System, rows: tuple[int, ...]) -> LonePassage:
-    return LonePassage(system, SystemStep(system, rows).march(), kept_energy(system))
+def _road(system: System, rows: tuple[int, ...], scheme: Scheme) -> LonePassage:
+    return LonePassage(system, SystemStep(system, rows, scheme).march(), kept_energy(system))

@@ -1,7 +1,7 @@
 """Integrators of y' = f(t, y), run from Python; compiled steps are in `steps`.
 
-To add one: a final class that derives from `Integrator`, and its name in `INTEGRATORS` and in
-`run.problem.IntegratorName`.
+What is a formula (`steps.schemes.Integrator`), as Runge-Kutta's or yours, is run here by any
+method; others have a class of their own.
 
 Adams-Bashforth of the third order, with which KimYou97 simulates, one rate a step:
 
@@ -34,6 +34,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.steps.schemes import RK4, Integrator
 
 UNCOUNTED = 1e300
 """Error that is allowed in what only goes with the motion."""
@@ -51,7 +52,7 @@ class BudgetError(SolveError):
     """An integrator that chooses its own steps has evaluated as often as it may."""
 
 
-class Integrator(ABC):
+class PythonIntegrator(ABC):
     """A method for y' = f(t, y), with what it remembers of the motion.
 
     Parameters
@@ -61,11 +62,14 @@ class Integrator(ABC):
 
     Attributes
     ----------
+    fixed : whether steps are those of the grid: it does not notice that one is too long
     last : s, beyond which no step may go: there forces jump
     counted : components of y whose errors decide about variable steps; behind them is the work,
         which the motion does not depend on. None: all
     allowed : evaluations from which on `advance` gives up (variable steps only)
     """
+
+    fixed = False
 
     def __init__(self, rate: Rate, settle: Settle, tolerance: float) -> None:
         self.rate, self.settle, self.tolerance = rate, settle, tolerance
@@ -121,40 +125,55 @@ class Integrator(ABC):
         }
 
 
-class RungeKutta(Integrator):
-    """Four rates a step, nothing remembered."""
+SAME = 1e-9
+"""Relative difference of steps that are the same up to the rounding of times."""
+
+
+class FormulaSteps(PythonIntegrator):
+    """Steps of an integrator that is written down as a formula (`schemes.Integrator`)."""
+
+    fixed = True
+
+    def __init__(
+        self, scheme: Integrator, rate: Rate, settle: Settle, tolerance: float = 0.0
+    ) -> None:
+        super().__init__(rate, settle, tolerance)
+        self._scheme, self._h = scheme, 0.0
+        self._memory: Array | None = None
 
     def forget(self) -> None:
-        """There is nothing to forget."""
+        """Begin with a new memory."""
+        self._memory = None
 
     @property
     def order(self) -> int:
-        """Four."""
-        return 4
+        """That of the formula."""
+        return self._scheme.order
 
     def advance(self, t: float, y: Array, end: float) -> Array:
         """Take one step."""
         self.steps += 1
         h = end - t
-        one = self.f(t, y)
-        two = self.f(t + h / 2, y + h / 2 * one)
-        three = self.f(t + h / 2, y + h / 2 * two)
-        four = self.f(end, y + h * three)
-        return self.settle(end, y + h / 6 * (one + 2 * (two + three) + four))
+
+        def f(c: float, x: Array) -> Array:
+            return self.f(end if c == 1.0 else t + c * h, x)
+
+        if self._memory is None or abs(h - self._h) > SAME * h:
+            self._memory, self._h = self._scheme.start(f, y), h
+        y, self._memory = self._scheme.step(f, y, h, self._memory)
+        return self.settle(end, y)
 
 
-SAME = 1e-9
-"""Relative difference of steps that are the same up to the rounding of times."""
-
-
-class AdamsBashforth(Integrator):
+class AdamsBashforth(PythonIntegrator):
     """Fixed steps."""
+
+    fixed = True
 
     def __init__(self, rate: Rate, settle: Settle, tolerance: float) -> None:
         super().__init__(rate, settle, tolerance)
         self._before: list[Array] = []
         self._h, self._order = 0.0, 3
-        self._starter = RungeKutta(self.f, settle, tolerance)
+        self._starter = FormulaSteps(RK4, self.f, settle)
 
     def forget(self) -> None:
         """Start anew with Runge-Kutta's steps."""
@@ -198,7 +217,7 @@ MOST_REJECTED = 25
 """Rejections in a row after which a step is given up."""
 
 
-class AdamsBashforthMoulton(Integrator):
+class AdamsBashforthMoulton(PythonIntegrator):
     """Variable step and order, P E C E."""
 
     def __init__(self, rate: Rate, settle: Settle, tolerance: float) -> None:
@@ -332,7 +351,7 @@ SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 """Integrators of `scipy.integrate` that go by their names."""
 
 
-class ScipyIntegrator(Integrator):
+class ScipyIntegrator(PythonIntegrator):
     """One of SciPy's; `end` is that of the motion, s."""
 
     def __init__(self, rate: Rate, settle: Settle, tolerance: float, name: str, end: float) -> None:
@@ -369,9 +388,23 @@ class ScipyIntegrator(Integrator):
         self._way = None
 
 
-INTEGRATORS: dict[str, type[Integrator]] = {
-    "rk4": RungeKutta,
-    "ab3": AdamsBashforth,
-    "abm": AdamsBashforthMoulton,
-}
-"""Name -> integrator; SciPy's are called ``scipy:NAME``."""
+INTEGRATORS = ("rk4", "ab3", "abm")
+"""Names of ours; SciPy's are called ``scipy:NAME``."""
+
+
+def make_integrator(
+    name: str, scheme: Integrator, rate: Rate, settle: Settle, tolerance: float, end: float
+) -> PythonIntegrator:
+    """Return an integrator by its name, or that of a scheme's formula.
+
+    Parameters
+    ----------
+    end : s, of the motion
+    """
+    kind, _, scipy_name = name.partition(":")
+    if kind == "scipy":
+        return ScipyIntegrator(rate, settle, tolerance, scipy_name, end)
+    if kind in ("ab3", "abm"):
+        way = AdamsBashforth if kind == "ab3" else AdamsBashforthMoulton
+        return way(rate, settle, tolerance)
+    return FormulaSteps(scheme, rate, settle)

@@ -27,11 +27,10 @@ from mbd_bridge.simulation.guards.step_length import too_long
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import (
-    INTEGRATORS,
     BudgetError,
-    Integrator,
-    RungeKutta,
-    ScipyIntegrator,
+    FormulaSteps,
+    PythonIntegrator,
+    make_integrator,
 )
 from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make_method
 from mbd_bridge.simulation.right_hand_side import Rate
@@ -41,6 +40,7 @@ from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
+from mbd_bridge.simulation.steps.schemes import RK4, Integrator
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.bases import DEPENDENT_ROWS
@@ -101,8 +101,9 @@ class Power:
         return float(v @ np.asarray(self._forces(t, q, v, z))) + lost
 
 
-FIXED = ("rk4", "ab3")
-"""Integrators with fixed steps: they do not notice that a step is too long."""
+def growth(c: float, x: Array) -> Array:
+    """Return a rate that tells formulas apart."""
+    return (1.0 + c) * x[::-1]
 
 
 EACH = 200
@@ -123,7 +124,6 @@ class PythonRun(Run):
     begins_anew = True
 
     def __init__(self, problem: Problem, options: SolutionMethod) -> None:
-        integrator, tolerance = options.integrator, options.tolerance
         self._options, model = options, problem.model
         super().__init__(problem, Log(len(problem.z)))
         self._nq, self._plain = model.nq, model.nq == model.nv
@@ -133,9 +133,9 @@ class PythonRun(Run):
         # a second one looks whether steps are too long, so that the first does not notice
         stateless = isinstance(self.method, CompiledMethod)
         self._second = self.method if stateless else make_method(problem, options)
-        self.way = self._way(integrator, tolerance)
+        self.way = self._way()
         self.way.counted = self._end
-        self._fixed = integrator in FIXED
+        self._fixed = self.way.fixed
         # variable steps end at the records, fixed ones at every step
         self._stride = 1 if self._fixed else problem.every
         self._stride_look, self._looks = max(1, problem.steps // LOOKS), 0
@@ -151,13 +151,12 @@ class PythonRun(Run):
             self._recorder = Recorder(equations, problem.start)
         self.record()
 
-    def _way(self, integrator: str, tolerance: float) -> Integrator:
-        name = integrator.removeprefix("scipy:")
-        if name != integrator:
-            p = self.problem
-            end = p.start + p.steps * p.h
-            return ScipyIntegrator(self._rate, self._settle, tolerance, name, end)
-        return INTEGRATORS[integrator](self._rate, self._settle, tolerance)
+    def _way(self) -> PythonIntegrator:
+        options, p = self._options, self.problem
+        scheme = options.scheme
+        assert isinstance(scheme, Integrator), "others are compiled"
+        given = self._rate, self._settle, options.tolerance, p.start + p.steps * p.h
+        return make_integrator(options.integrator, scheme, *given)
 
     def begin(self) -> None:
         """Let method and integrator start here; in a singular position a detour comes first."""
@@ -366,7 +365,7 @@ class PythonRun(Run):
     def _judge(self, end: float) -> None:
         """Complain of a step that is too long."""
         second = self._second
-        whole = RungeKutta(lambda t, y: self._rate_of(second, t, y), lambda _, y: y, 1.0)
+        whole = FormulaSteps(RK4, lambda t, y: self._rate_of(second, t, y), lambda _, y: y)
         half = 0.5 * (self.t + end)
         try:
             if second is not self.method:
@@ -383,8 +382,13 @@ class PythonRun(Run):
                 raise problem
 
     def told_by(self) -> tuple[object, ...]:
-        """Return the options."""
-        return (self._options,)
+        """Return the options, and numbers of a user's formula."""
+        scheme = self._options.scheme
+        if scheme == RK4 or not isinstance(scheme, Integrator):
+            return (self._options,)
+        x = np.array([1.0, 0.3])
+        one, _ = scheme.step(growth, x, 0.1, scheme.start(growth, x))
+        return self._options, one.tolist()
 
     def state(self) -> Array:
         """Return t and y."""

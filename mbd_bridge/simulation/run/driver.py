@@ -26,6 +26,7 @@ from mbd_bridge.base.errors import (
     warn,
     whole_number,
 )
+from mbd_bridge.base.extensions import extensions
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -54,13 +55,18 @@ from mbd_bridge.simulation.run.problem import (
 )
 from mbd_bridge.simulation.run.variable import VariableRun
 from mbd_bridge.simulation.start import check_inertia, dof, start_state
-from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, ImplicitScheme, Scheme, scheme_name
+from mbd_bridge.simulation.steps.schemes import (
+    RK4,
+    SCHEMES,
+    ImplicitScheme,
+    Integrator,
+    Scheme,
+    scheme_name,
+    scheme_of,
+)
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
-
-KNOWN = dict.fromkeys((*INTEGRATORS, *SCHEMES, *(f"scipy:{name}" for name in SCIPY)))
-"""Names of integrators."""
 
 
 def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
@@ -74,17 +80,20 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
         one_of("method", options["method"], METHODS, StateError),
         options["integrator"],
     )
-    if isinstance(integrator, Scheme):
-        name, scheme = scheme_name(integrator), integrator
+    scheme = scheme_of(integrator)
+    if scheme is None:
+        names = (*INTEGRATORS, *SCHEMES, *(f"scipy:{name}" for name in SCIPY))
+        known = dict.fromkeys((*names, *extensions("integrators")))
+        name, scheme = one_of("integrator", integrator, known, StateError), RK4
     else:
-        name = one_of("integrator", integrator, KNOWN, StateError)
-        scheme = SCHEMES.get(name, RK4)
+        name = scheme_name(scheme)
+    in_python = name in INTEGRATORS or isinstance(scheme, Integrator)
     correction = check_correction(options["correction"])
     history = flag("history", options["history"])
     tolerance = real_number("tolerance", options["tolerance"], "a positive number", positive=True)
-    if name not in INTEGRATORS and method != "projection":
+    if not in_python and method != "projection":
         raise StateError(f"integrator={name!r} goes with method='projection' only")
-    if history and (name not in INTEGRATORS or kept):
+    if history and (not in_python or kept):
         ours = ", ".join(INTEGRATORS)
         raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
     if correction != "state" and method == "projection":

@@ -16,7 +16,7 @@ from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
-from mbd_bridge.simulation.steps.schemes import RK4, SCHEMES, Scheme, scheme_name
+from mbd_bridge.simulation.steps.schemes import RK4, Scheme, scheme_name
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 
@@ -144,7 +144,12 @@ class SolutionMethod:
     @property
     def compiled(self) -> bool:
         """Whether steps are compiled: those of the `scheme`."""
-        return self.method == "projection" and self.integrator in SCHEMES and not self.history
+        return self.method == "projection" and self.has_scheme and not self.history
+
+    @property
+    def has_scheme(self) -> bool:
+        """Whether the integrator can be compiled: a scheme of ours or of a user's."""
+        return self.integrator == scheme_name(self.scheme)
 
     @staticmethod
     def by_scheme(scheme: Scheme) -> SolutionMethod:

@@ -32,6 +32,12 @@ from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.tables import length_to
 from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.explicit import (
+    explicit_start,
+    explicit_step,
+    memory_size,
+    own_number,
+)
 from mbd_bridge.simulation.steps.implicit import ImplicitStep, moved
 from mbd_bridge.simulation.steps.memory import Begin, Memory
 from mbd_bridge.simulation.steps.passage import Passage
@@ -44,7 +50,14 @@ from mbd_bridge.simulation.steps.runge_kutta import (
     slopes,
     staged_step,
 )
-from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
+from mbd_bridge.simulation.steps.schemes import (
+    RK4,
+    ExplicitNewmark,
+    ImplicitScheme,
+    Integrator,
+    Scheme,
+    scheme_name,
+)
 from mbd_bridge.simulation.steps.step_result import (
     CARRIED,
     WORK,
@@ -235,9 +248,14 @@ class SystemStep:
                 velocity_rows = tuple(row for row in rows if system.model.velocity_rows[row])
             self._name = f"{scheme} {velocity_rows}"
             self._remembering = ImplicitStep(system, rows, scheme, velocity_rows)
-        elif scheme.remembers:
+        elif isinstance(scheme, ExplicitNewmark):
             self._remembering = ExplicitNewmarkStep(system, rows)
         self.memory = NO_MEMORY if self._remembering is None else self._remembering.memory
+        self._formula = scheme if isinstance(scheme, Integrator) and scheme != RK4 else None
+        if self._formula is not None:
+            self._name = f"formula {own_number(self._formula)}"
+            size = memory_size(self._formula, system.model.nq + system.model.nv + system.nz)
+            self.memory = Memory(0, True, 0, size)
 
     @property
     def fed_back(self) -> dict[str, int]:
@@ -282,6 +300,10 @@ class SystemStep:
         start, middle, end = (partial(slope, numbers) for numbers in at)
         correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
         report = None if asked is None else partial(asked.values, first, rows)
+        if self._formula is not None:
+            slopes_at = start, middle, end
+            given = slopes_at, correct, system.nz, bool(system.layout.sizes[1])
+            return explicit_step(self._formula, first.model, *given, report)(q, v, t, h)
         return staged_step(first.model, (start, middle, end), correct, report)(q, v, t, h)
 
     def _with_memory(
@@ -320,7 +342,8 @@ class SystemStep:
         if identity is None:
             return self._compiled(lanes, None)
         key = f"{self._name} {lanes} {self.rows} {identity}"
-        return self.system.prepared.get(key, lambda: self._compiled(lanes, key))
+        told = key if self._formula is None else None  # of a user's formula its graph tells
+        return self.system.prepared.get(key, lambda: self._compiled(lanes, told))
 
     def _compiled(self, lanes: int, key: str | None) -> March:
         identity = None if key is None else f"{digest(self.system.model)} {key}"
@@ -338,6 +361,9 @@ class SystemStep:
 
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
         """Return the memory of a motion that begins at a state, of floats or symbols."""
+        if self._formula is not None:
+            slope = slopes(acting.model, self.rows, *acting.stage())
+            return explicit_start(self._formula, acting.model, slope, q, v, t, z)
         return NONE if self._remembering is None else self._remembering.start(acting, q, v, t, z)
 
     def start_kernel(self) -> Kernel:
@@ -346,7 +372,7 @@ class SystemStep:
         def function(*state: Any) -> tuple[Array, ...]:
             return (self.start(*state),)
 
-        what = f"{self.rows} {self._name}"
+        what = None if self._formula is not None else f"{self.rows} {self._name}"
         return kernel_of(self.system, function, ("memory",), "start", what)
 
 
@@ -355,15 +381,18 @@ class Start:
 
     Attributes
     ----------
-    implicit : whether the scheme iterates
+    implicit, explicit : whether the scheme iterates; its name if not
     remembers : whether there is a memory; a state is left as it is otherwise
     """
 
     def __init__(self, trajectory: Trajectory, step: SystemStep) -> None:
         self.implicit = isinstance(step.scheme, ImplicitScheme)
+        self.explicit = None if self.implicit else scheme_name(step.scheme)
         self._trajectory, self._memory = trajectory, step.memory
         self.remembers, self._nz = step.scheme.remembers, step.system.nz
         self._kernel = step.start_kernel() if self.remembers else None
+        # a user's memory is of steps of one length, with one kind of forces
+        self._anew = isinstance(step.scheme, Integrator)
 
     def begun(self, now: Now) -> Now:
         """Return a state with the memory of a motion that begins there."""
@@ -383,11 +412,15 @@ class Start:
 
         It has the other one's factors of Newton's matrix.
         """
+        if self._anew:
+            return self.begun(now)
         memory = self._memory.like(now.carried[self._nz :], other.carried[self._nz :])
         return now._replace(carried=np.concatenate([now.carried[: self._nz], memory]))
 
     def stretched(self, now: Now, ratio: float) -> Now:
         """Return a state with the memory for steps that are longer by this ratio."""
+        if self._anew:
+            return self.begun(now)
         memory: Any = self._memory.stretched(now.carried[self._nz :], ratio)
         return now._replace(carried=np.concatenate([now.carried[: self._nz], memory]))
 

@@ -53,7 +53,7 @@ class Halves:
                 if not isinstance(found, StepResult):
                     break
             if isinstance(found, StepResult):
-                raise why_not(self._model, now, found, (end - now.t) / parts, self._start.implicit)
+                raise why_not(self._model, now, found, (end - now.t) / parts, self._start.explicit)
             now, done = found
             work += done
         return now, work
@@ -75,23 +75,23 @@ class Halves:
 
 
 def why_not(
-    model: Model, now: Now, taken: StepResult, length: float, implicit: bool = True
+    model: Model, now: Now, taken: StepResult, length: float, explicit: str | None = None
 ) -> SolveError:
     """Return why no step is taken from a state, and what to try.
 
     Parameters
     ----------
-    implicit : whether the step iterates
+    explicit : name of a scheme that does not iterate
     """
     if not taken.finite:
         return messages.runs_away(model, now.v)
     if not taken.near < STEP_RISK:
-        steps = "implicit steps do" if implicit else "explicit_newmark does"
+        steps = "implicit steps do" if explicit is None else f"{explicit} does"
         return SolveError(
             f"the motion is near a singular position of its loops, which {steps} not pass; "
             f"integrator='rk4' does"
         )
-    if not implicit:
+    if explicit is not None:
         found = (
             f"the motion cannot be put back onto its loops after steps of {length:.2g} s either: "
         )

@@ -14,10 +14,21 @@ two, with β = (γ + 1/2)² / 4 the damping of the highest frequencies is the la
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
-from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
+import numpy as np
+
+from mbd_bridge.base.errors import (
+    ExtensionError,
+    StateError,
+    one_of,
+    real_number,
+    whole_number,
+)
+from mbd_bridge.base.extensions import extensions
+from mbd_bridge.model.spatial import Array
 
 CONVERGED = 1e-6
 """rad, or parts of the mechanism's size: a step whose last Newton correction moves the machine by
@@ -64,16 +75,53 @@ class Scheme(ABC):
         """Whether it takes energy away."""
 
 
-@dataclass(frozen=True)
-class RungeKutta4(Scheme):
-    """The classical method of the fourth order, with projection (`runge_kutta`)."""
+Rate: TypeAlias = Callable[[float, Array], Array]
+"""f(c, x) = x' after the part c of a step; c is 0 at its start, 1 at its end."""
+
+
+class Integrator(Scheme):
+    """A method for x' = f that is written down as a formula, as yours may be; a frozen dataclass.
+
+    x holds coordinates, velocities, states of force elements and the work that was done. The
+    formula is traced into machine code, so it may branch on structure only; run from Python it
+    takes floats. After each step x is put onto loops and prescribed motions.
+
+    Attributes
+    ----------
+    order : of the method
+    remembers : whether a step hands on a memory, which `start` makes
+    """
 
     remembers = False
+    order: ClassVar[int]
+
+    def start(self, f: Rate, x: Array) -> Array:
+        """Return the memory (n,) of a motion that begins at x, or goes on where forces jumped."""
+        return np.zeros(0)
+
+    @abstractmethod
+    def step(self, f: Rate, x: Array, h: float, memory: Array) -> tuple[Array, Array]:
+        """Return x after h seconds, and the memory for a step that follows and is as long."""
 
     @property
     def damps(self) -> bool:
-        """It is as exact in energy as in motion."""
+        """Whether it takes energy away, so that only a gain of energy is a fault."""
         return False
+
+
+@dataclass(frozen=True)
+class RungeKutta4(Integrator):
+    """The classical method of the fourth order, with projection (`runge_kutta`)."""
+
+    order = 4
+
+    def step(self, f: Rate, x: Array, h: float, memory: Array) -> tuple[Array, Array]:
+        """Return x after h seconds."""
+        one = f(0.0, x)
+        two = f(0.5, x + h / 2 * one)
+        three = f(0.5, x + h / 2 * two)
+        four = f(1.0, x + h * three)
+        return x + h / 6 * (one + 2 * (two + three) + four), memory
 
 
 @dataclass(frozen=True)
@@ -240,18 +288,39 @@ CompiledIntegrator: TypeAlias = Literal[
 
 def compiled_scheme(integrator: str | Scheme) -> Scheme:
     """Return the scheme of a compiled integrator with steps of fixed length."""
-    if isinstance(integrator, str):
-        return SCHEMES[one_of("integrator", integrator, SCHEMES, StateError)]
-    if not isinstance(integrator, Scheme):
+    scheme = scheme_of(integrator)
+    if scheme is None and isinstance(integrator, str):
+        known = dict.fromkeys((*SCHEMES, *extensions("integrators")))
+        one_of("integrator", integrator, known, StateError)
+    if scheme is None:
         raise StateError(
             "integrator: expected a name, or mbd.integrators.HHT(alpha=-0.1), got "
             f"{integrator!r:.60}"
         )
-    if isinstance(integrator, ImplicitScheme) and integrator.tolerance is not None:
+    if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
         raise StateError("integrator: its tolerance= goes with mbd.simulate; here steps are fixed")
-    return integrator
+    return scheme
 
 
 def scheme_name(scheme: Scheme) -> str:
     """Return the name of a scheme."""
-    return next(name for name, one in SCHEMES.items() if type(one) is type(scheme))
+    kind = type(scheme)
+    return next((name for name, one in SCHEMES.items() if type(one) is kind), kind.__name__)
+
+
+def scheme_of(integrator: str | Scheme) -> Scheme | None:
+    """Return the scheme of a name, of a script or package too, or itself; None if it has none."""
+    if isinstance(integrator, Scheme):
+        return integrator
+    if not isinstance(integrator, str) or integrator in SCHEMES:
+        return SCHEMES.get(integrator)
+    others = extensions("integrators")
+    if integrator not in others:
+        return None
+    found = others[integrator].load()
+    if not isinstance(found, Scheme):
+        raise ExtensionError(
+            f"integrators: {integrator!r}: expected an integrator, a value such as Heun(), got "
+            f"{found!r:.60}; derive its class from mbd.integrators.Integrator"
+        )
+    return found

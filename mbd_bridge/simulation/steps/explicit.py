@@ -1,0 +1,148 @@
+"""One step of a system by an integrator that is a formula, whoever wrote it (`schemes.Integrator`).
+
+    x = (q, v, z, work),   x' = f(c, x) = (q̇, q̈, ż, power) after the part c of the step
+
+The end is put onto the constraints as that of a Runge-Kutta step, with the factors of the last
+rate. The step has crossed a singular position if one lies between its first and its last rate, as
+the one in the middle tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.forces.base import NO_STATES
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.simulation.steps.runge_kutta import (
+    Correct,
+    Slope,
+    crossed,
+    normalised,
+    projected,
+)
+from mbd_bridge.simulation.steps.schemes import Integrator, scheme_name
+from mbd_bridge.simulation.steps.step_result import CARRIED, WORK
+from mbd_bridge.solve.closed import Closed
+from mbd_bridge.solve.tolerances import STRAYED_RISK, UNCLOSED_RISK
+
+PARTS = (0.0, 0.5, 1.0)
+"""Of a step, after which tables of forces and of motions are known."""
+
+FEWEST = 2
+"""Rates beside the first one that tell whether a step has crossed a singular position."""
+
+
+class Rates:
+    """The rates x' of a step, and what is known of the places at which they were taken.
+
+    Parameters
+    ----------
+    slopes : at the start, in the middle and at the end of the step
+    tables : whether some of what acts or moves is known at these times only
+    """
+
+    def __init__(
+        self, model: Model, slopes: tuple[Slope, Slope, Slope], tables: bool, t: Any, h: Any
+    ) -> None:
+        self._ends = model.nq, model.nq + model.nv
+        self._slopes, self._tables, self._t, self._h = slopes, tables, t, h
+        self.closed: list[Closed] = []
+        self._known: tuple[Array, Array] | None = None
+
+    def begin(self, x: Array) -> None:
+        """Take the rate at the start: it is reported, and known if the formula asks for it."""
+        self._known = x, self(0.0, x)
+
+    def __call__(self, c: float, x: Array) -> Array:
+        """Return x'."""
+        if self._known is not None and c == 0.0 and x is self._known[0]:
+            return self._known[1]
+        if c not in PARTS and self._tables:
+            raise StateError(
+                f"integrator: f({c!r}, x): tables are known at the start, in the middle and at the "
+                f"end of a step: f(0.0, x), f(0.5, x), f(1.0, x). Give formulas of t in place of "
+                f"tables, or take another integrator"
+            )
+        slope = self._slopes[PARTS.index(c) if c in PARTS else 1]
+        q, v, z = np.split(x[:-1], self._ends)
+        time = self._t if c == 0.0 else self._t + c * self._h
+        dq, closed, power, dz = slope(q, v, time, z if len(z) else NO_STATES)
+        self.closed.append(closed)
+        rate = zeros(len(x), q, v, z, closed.a)
+        rate[:-1] = np.concatenate([dq, closed.a, dz])
+        rate[-1] = power
+        return rate
+
+
+_numbers: dict[Integrator, int] = {}
+
+
+def own_number(scheme: Integrator) -> int:
+    """Return a number that no other formula of this process has: names do not tell them apart."""
+    return _numbers.setdefault(scheme, len(_numbers))
+
+
+def memory_size(scheme: Integrator, states: int) -> int:
+    """Return the numbers in the memory of motions with so many states q, v, z."""
+    if not scheme.remembers:
+        return 0
+    return len(scheme.start(lambda c, x: np.zeros_like(x), np.zeros(states + 1)))
+
+
+def explicit_start(
+    scheme: Integrator, model: Model, slope: Slope, q: Array, v: Array, t: Any, z: Array
+) -> Array:
+    """Return the memory of a motion that begins at a state."""
+    x = zeros(len(q) + len(v) + len(z) + 1, q, v, z)
+    x[:-1] = np.concatenate([q, v, z])
+    return scheme.start(Rates(model, (slope,) * 3, True, t, 0.0), x)
+
+
+def explicit_step(
+    scheme: Integrator,
+    model: Model,
+    slopes: tuple[Slope, Slope, Slope],
+    correct: Correct,
+    nz: int,
+    tables: bool,
+    report: Callable[..., tuple[Array, ...]] | None = None,
+) -> Callable[..., tuple[Array, ...]]:
+    """Return step(q, v, t, h) of a scheme, as `runge_kutta.staged_step` does."""
+
+    def step(q: Array, v: Array, t: Array, h: Array) -> tuple[Array, ...]:
+        states, nq, end = len(q) + len(v) + nz, len(q), zeros(len(t), t, h)
+        last = t[0] + h[0]
+        x, memory = zeros(states + 1, q, v, t), t[CARRIED + nz :]
+        x[:-1] = np.concatenate([q, v, t[CARRIED : CARRIED + nz]])
+        x[-1] = t[WORK]
+        f = Rates(model, slopes, tables, t[0], h[0])
+        f.begin(x)
+        x_end, memory = scheme.step(f, x, h[0], memory)
+        if np.shape(x_end) != x.shape or len(memory) != len(t) - CARRIED - nz:
+            raise StateError(
+                f"integrator: {scheme_name(scheme)}.step: expected x of shape {x.shape} and a "
+                f"memory of {len(t) - CARRIED - nz} numbers, got {np.shape(x_end)} and "
+                f"{len(memory)}"
+            )
+        first, *others = f.closed
+        near = others[-1] if others else first
+        q_end, v_end = normalised(model, x_end[:nq]), x_end[nq : nq + len(v)]
+        q_end, v_end, left, strayed = projected(correct, q_end, v_end, last, near)
+        risks, risk = zeros(3, q, v), zeros(1, q, v)
+        total = sum((one.risk for one in others), first.risk)
+        over: Any = 0.0
+        if len(others) >= FEWEST:
+            over = crossed(first, others[(len(others) - 1) // 2], near)
+        risks[0], risks[1], risks[2] = total, over + left * UNCLOSED_RISK, strayed
+        risk[0] = risks[0] + risks[1] + STRAYED_RISK * (total * total * total) * strayed
+        end[0], end[WORK] = last, x_end[-1]
+        end[CARRIED:] = np.concatenate([x_end[nq + len(v) : -1], memory])
+        reported = () if report is None else report(q, v, t, first)
+        return q_end, v_end, end, first.a, risks, *reported, risk
+
+    return step
