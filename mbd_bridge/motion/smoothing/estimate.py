@@ -24,6 +24,7 @@ from mbd_bridge.motion.smoothing.noise import (
     rounding_step,
 )
 from mbd_bridge.motion.smoothing.options import Smoothing
+from mbd_bridge.motion.smoothing.recorded_filter import RecordedFilter, recorded_filter
 from mbd_bridge.motion.smoothing.signals import Signal
 from mbd_bridge.motion.smoothing.spline import (
     Data,
@@ -64,6 +65,7 @@ class SignalPlan:
     held : whether a recorder wrote values again until new ones came; the copies count nothing
     glitches : single samples far from their neighbours, in the blocks; they count nothing
     remaining : standard deviation of errors of the positions that no smoothing takes away
+    filtered : through what exact positions went before they were recorded
     """
 
     smoothed: bool
@@ -78,6 +80,7 @@ class SignalPlan:
     apart: float = 0.0
     fluctuation: Fluctuation | None = None
     remaining: float = 0.0
+    filtered: RecordedFilter | None = None
 
     def reach(self, step: float) -> float:
         """Return for how long, s, a row has an influence, for a usual time step."""
@@ -242,13 +245,15 @@ def watched(
     signals: Sequence[Signal],
     accelerations: Sequence[Floats],
 ) -> SignalPlan:
-    """Return the plan of a signal, which comes in blocks, with what fluctuates all along it.
+    """Return the plan of a signal, in blocks, with what fluctuates all along, or filtered it.
 
     Parameters
     ----------
     accelerations : where it is interpolated; see `even_accelerations`
     """
     step = usual_step([t.time for t in samples])
+    values = [signal.values for signal in signals]
+    plan = replace(plan, filtered=recorded_filter([t.time for t in samples], values, step))
     parts, fits = list(accelerations), list[Spline]()
     if plan.smoothed and plan.choice is not None:
         for block, _, splines in _fits(plan, list(zip(samples, signals, strict=True))):

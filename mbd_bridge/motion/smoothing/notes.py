@@ -35,6 +35,14 @@ def noise_notes(noise: MotionNoise, coordinates: int) -> list[str]:
     for unit in dict.fromkeys(one.unit for one in smoothed):
         part = [one for one in smoothed if one.unit == unit]
         found.append(_sentence(noise, part, unit, coordinates))
+    poles = {one.name: one.filtered[0] for one in noise.coordinates if one.filtered}
+    if poles:
+        span = _span(min(poles.values()), max(poles.values()))
+        found.append(
+            f"positions look as if a low-pass filter of order 2 at {span} Hz had been before the "
+            f"recording, or a drive of this frequency: {some(list(poles), NAMED)}; bands hold what "
+            f"a filter took away"
+        )
     return [*found, *noise.doubts]
 
 
@@ -90,5 +98,9 @@ def _sentence(
 
 def _range(part: Sequence[CoordinateNoise], what: str) -> str:
     values = [float(getattr(one, what)) for one in part]
-    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    return _span(min(values), max(values))
+
+
+def _span(least: float, most: float) -> str:
+    low, high = f"{least:.2g}", f"{most:.2g}"
     return low if low == high else f"{low} to {high}"

@@ -209,12 +209,16 @@ class Plan:
     ) -> Curve | None:
         """Return the curve of a signal, None if it is interpolated by one spline and exact."""
         curve, time = self._fitted(plan, samples, signal, factor), samples.time
-        if plan.fluctuation is None:
+        if plan.fluctuation is None and plan.filtered is None:
             return curve
         if curve is None:
             derived = np.array([signal.values, *_two(time, signal.values)])
             curve = Curve(derived, time[[0, -1]], np.zeros((2, 3, 3)))
-        curve.covariance = curve.covariance + plan.fluctuation.covariance
+        if plan.filtered is not None:
+            change = plan.filtered.change(time, curve.derived)
+            curve.widen_by(time, change, plan.filtered.rows(self.step))
+        if plan.fluctuation is not None:
+            curve.covariance = curve.covariance + plan.fluctuation.covariance
         return curve
 
     def _fitted(
@@ -419,7 +423,8 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
             noisy = signal.fluctuation
             if noisy is not None and not noisy.doubtful:
                 noisy = None
-            if signal.sigma == 0.0 and not signal.held and noisy is None:
+            filtered = signal.filtered
+            if signal.sigma == 0.0 and not (signal.held or noisy or filtered):
                 continue
             turn = place == 3 or one.joint.type.nq == 4
             angle = 2.0 if turn else 1.0
@@ -444,6 +449,7 @@ def coordinate_noise(plan: Plan, joints: Sequence[JointToSmooth]) -> tuple[Coord
                     signal.glitches,
                     signal.apart * angle,
                     None if noisy is None else (noisy.low, noisy.high, noisy.size * angle),
+                    None if filtered is None else (filtered.frequency, filtered.damping),
                 )
             )
     return tuple(found)

@@ -35,6 +35,8 @@ class CoordinateNoise:
         which a sine is halved
     held : whether a recorder wrote values again until new ones came; the copies count nothing
     glitches : single samples far from their neighbours, of those looked at; they count nothing
+    fluctuates : between which frequencies, Hz, it fluctuates all along, and by how much (RMS)
+    filtered : frequency, Hz, and damping of a filter whose tails it has behind jumps
     """
 
     name: str
@@ -49,6 +51,7 @@ class CoordinateNoise:
     glitches: int = 0
     velocity_apart: float = 0.0
     fluctuates: tuple[float, float, float] | None = None
+    filtered: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
