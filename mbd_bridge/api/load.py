@@ -18,7 +18,6 @@ from mbd_bridge.files import read
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.kinds import format_of
 from mbd_bridge.files.loops_sidecar import with_sidecar
-from mbd_bridge.files.sdf import read_sdf
 from mbd_bridge.files.sidecars import FLEXIBLE, FORCES, existing_sidecar, unread_sidecars
 from mbd_bridge.files.srdf import with_configurations
 from mbd_bridge.files.xml_reader import read_bytes
@@ -65,6 +64,8 @@ def describe(
 
             return with_sidecar(read_mjcf(path))
         if form == "SDF":
+            from mbd_bridge.files.sdf import read_sdf
+
             return with_configurations(with_sidecar(read_sdf(path, package_path=package_path)))
     description = read(path, package_path=package_path, arguments=arguments, data=data)
     return with_configurations(description)

@@ -23,7 +23,6 @@ from mbd_bridge.base.errors import ModelError, StateError, real_number, unknown_
 from mbd_bridge.base.extensions import extension
 from mbd_bridge.base.options import complete, options_of, part, shows_options, with_options
 from mbd_bridge.base.table import Table, Tabular
-from mbd_bridge.engines.crosscheck import Report, crosscheck
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import FrameKinematics, Reference
@@ -80,6 +79,7 @@ from mbd_bridge.solve.wrenches import External, links_of, pack_external
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import OfMechanism as Extended
+    from mbd_bridge.engines.crosscheck import Report
 else:
     from mbd_bridge.base.extensions import Extended
 
@@ -838,6 +838,8 @@ class Mechanism(Tabular, Extended):
         self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
     ) -> Report:
         """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
+        from mbd_bridge.engines.crosscheck import crosscheck
+
         return crosscheck(self.model, states=states, seed=seed, pybullet=pybullet)
 
 

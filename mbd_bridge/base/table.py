@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +22,6 @@ from mbd_bridge.base.readable import Shown, number, shown_in
 if TYPE_CHECKING:
     import pandas
     import xarray
-    from rich.text import Text
 
 MOST = 24
 """Rows of a table in a notebook; more are counted."""
@@ -46,8 +44,8 @@ WHY = {
 PROSE = 40
 """Letters from which on a cell of a page may be broken into lines."""
 
-STYLES = {"good": "green", "bad": "bold red", "doubt": "yellow"}
-"""How marks look on a terminal."""
+HEAD = "head"
+"""Mark of headings."""
 
 LOOK = (
     ".mbd{overflow-x:auto}.mbd table{border-collapse:collapse;margin:.3em 0;font-size:90%}"
@@ -211,32 +209,29 @@ class Table:
         unsure = any(not all(one.sure) for one in self.columns)
         return (*self.notes, *([WHY[self.brackets]] if unsure else []))
 
-    def terminal(self) -> Text:
-        """Return the table with its notes for a terminal, with styles if it has some."""
-        from rich.cells import cell_len
-        from rich.text import Text
-
-        lines, columns = [], self.screen()
-        cells = [[Cell(one.head), *one.cells] for one in columns]
-        widths = [max(cell_len(visible(cell.text)) for cell in each) for each in cells]
+    def lines(self) -> Iterator[list[Cell]]:
+        """Yield the table with its notes as lines of texts; marks are styles of a terminal."""
+        columns = self.screen()
+        cells = [[Cell(one.head, HEAD), *one.cells] for one in columns]
+        widths = [max(_width(visible(cell.text)) for cell in each) for each in cells]
         for row in zip(*cells, strict=True):
-            line = Text()
+            line = list[Cell]()
             for cell, column, width in zip(row, columns, widths, strict=True):
-                text = Text(visible(cell.text), STYLES.get(cell.mark, ""))
-                blank = " " * (width - text.cell_len)
-                line.append(blank * column.numeric).append_text(text)
-                line.append(blank * (not column.numeric) + "  ")
-            line.rstrip()
-            lines.append(line)
-        lines[:1] = [Text(head.plain, "bold") for head in lines[:1]]
-        notes = [Text(visible(note)) for note in self.remarks]
-        return Text("\n").join([*lines, *([Text()] if notes and lines else []), *notes])
+                text = visible(cell.text)
+                blank = Cell(" " * (width - _width(text)))
+                numeric = [blank] * column.numeric
+                line += [*numeric, Cell(text, cell.mark), *[blank] * (not numeric), Cell("  ")]
+            yield line
+        notes = [[Cell(visible(note))] for note in self.remarks]
+        yield from [*([[Cell()]] if notes and columns else []), *notes]
 
     def __str__(self) -> str:
-        return self.terminal().plain
+        return "\n".join("".join(cell.text for cell in line).rstrip() for line in self.lines())
 
     def html(self, most: int | None = None) -> str:
         """Return the table as part of a page; its classes are `number` and the marks."""
+        from html import escape
+
         columns = self.screen(most)
         head = "".join(
             f'<th scope="col"{_class("number" * one.numeric)}>{escape(one.head)}</th>'
@@ -253,6 +248,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return a compact table, for a notebook in a light or a dark theme."""
+        from html import escape
+
         rows = 0 if self.long else len(self) - MOST
         more = [f"... and {count(rows, 'more row')}"] if rows > 0 else []
         caption = [self.caption] if self.caption else []
@@ -478,6 +475,15 @@ def _key(one: Series) -> Hashable:
     return one.shown is None, one.unit if isinstance(one.unit, str) else tuple(one.unit)
 
 
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if max(text, default="") < "\u0300":  # Latin letters, and those with accents
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex | np.number) and not isinstance(value, bool)
 
@@ -501,6 +507,8 @@ def _said_once(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _html_cell(column: ScreenColumn, cell: Cell) -> str:
+    from html import escape
+
     wraps = not column.numeric and len(cell.text) > PROSE and cell.mark not in ("tree", "prose")
     prose = "prose" if wraps else ""
     return f"<td{_class('number' * column.numeric, cell.mark, prose)}>{escape(cell.text)}</td>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mbd_bridge.base.errors import count
@@ -52,19 +53,20 @@ def run(options: argparse.Namespace) -> int:
         f"{'':>9}  {'pinocchio':>9}",
         f"{'ns/state':>9}  {'ns/state':>9}  {'times':>6}  {'difference':>10}  ours | pinocchio's",
     )
-    with screen.waiting("preparing") as status:
+    with screen.waiting("preparing") as waiting:
 
-        def heard(row: Timing) -> None:
-            status.stop()
+        def tell(row: Timing) -> None:
             screen.show(console, _line(row))
             console.file.flush()
-            status.start()
+
+        def heard(row: Timing) -> None:
+            waiting.tell(partial(tell, row))
 
         result = bench(
             model,
             states=options.states,
             joints=options.joints,
-            progress=lambda text: status.update(f"measuring: {text}"),
+            progress=lambda text: waiting.update(f"measuring: {text}"),
             heard=heard,
         )
     _footer(result)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from mbd_bridge.cli import screen
 
 if TYPE_CHECKING:
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from mbd_bridge.solve import Assembly, LoopReport
 
 
-def info(console: Console, robot: Mechanism) -> None:
+def info(console: screen.Stream, robot: Mechanism) -> None:
     """Show what the loops do at the assembled position nearest to zero."""
     from mbd_bridge.base.errors import MbdError
     from mbd_bridge.solve.tolerances import ASSEMBLED

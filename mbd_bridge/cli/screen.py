@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os.path import basename, exists, splitext
-from typing import TYPE_CHECKING, TextIO
-
-from rich.console import Console
-from rich.status import Status
-from rich.text import Text
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
 from mbd_bridge.base.errors import (
     FileError,
@@ -23,15 +20,37 @@ from mbd_bridge.base.errors import (
     count,
     visible,
 )
+from mbd_bridge.base.table import HEAD, Cell
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.base.table import Table, Tabular
 
 
-def stdout() -> Console:
+STYLES = {"good": "green", "bad": "bold red", "doubt": "yellow", HEAD: "bold"}
+"""How marks look on a terminal."""
+
+DECIDE = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables by which rich takes what is no terminal for one."""
+
+
+class Plain(NamedTuple):
+    """A file, a pipe: what has no styles, and needs no rich."""
+
+    file: TextIO
+    is_terminal: bool = False
+
+
+Stream: TypeAlias = "Console | Plain"
+"""Where something is printed."""
+
+
+def stdout() -> Stream:
     """Return the console for results (rich obeys NO_COLOR and TERM)."""
-    return _console(stderr=False)
+    return _console(sys.stdout)
 
 
 def data_stdout() -> TextIO:
@@ -41,13 +60,17 @@ def data_stdout() -> TextIO:
     return sys.stdout
 
 
-def stderr() -> Console:
+def stderr() -> Stream:
     """Return the console for everything that is no result."""
-    return _console(stderr=True)
+    return _console(sys.stderr)
 
 
-def _console(*, stderr: bool) -> Console:
-    return Console(stderr=stderr, highlight=False, emoji=False)
+def _console(file: TextIO) -> Stream:
+    if not file.isatty() and not any(name in os.environ for name in DECIDE):
+        return Plain(file)
+    from rich.console import Console
+
+    return Console(file=file, highlight=False, emoji=False)
 
 
 _told: Callable[[str], object] | None = None
@@ -64,11 +87,35 @@ def _telling(tell: Callable[[str], object]) -> Iterator[None]:
         _told = before
 
 
+class Waiting(NamedTuple):
+    """What is shown while something takes its time; nothing where nobody looks."""
+
+    status: Status | None = None
+
+    def update(self, text: str) -> None:
+        """Show another text."""
+        if self.status is not None:
+            self.status.update(text)
+
+    def tell(self, show: Callable[[], object]) -> None:
+        """Print something meanwhile."""
+        if self.status is not None:
+            self.status.stop()
+        show()
+        if self.status is not None:
+            self.status.start()
+
+
 @contextlib.contextmanager
-def waiting(text: str) -> Iterator[Status]:
+def waiting(text: str) -> Iterator[Waiting]:
     """Show on a terminal that something takes its time."""
+    if not sys.stderr.isatty():
+        yield Waiting()
+        return
+    from rich.console import Console
+
     with Console(stderr=True).status(text) as status, _telling(status.update):
-        yield status
+        yield Waiting(status)
 
 
 def say_compilation(lines: int, seconds: float) -> None:
@@ -78,14 +125,25 @@ def say_compilation(lines: int, seconds: float) -> None:
         (_told or say)(text)
 
 
-def show(console: Console, *things: Table | str) -> None:
+def show(console: Stream, *things: Table | str) -> None:
     """Print tables and plain text, without blanks at the ends of lines."""
     for one in things:
-        text = Text(visible(one)) if isinstance(one, str) else one.terminal()
-        if console.is_terminal:
-            console.print(text, soft_wrap=True)
-        else:
-            console.file.write("".join(line.rstrip() + "\n" for line in text.plain.split("\n")))
+        lines = [[Cell(visible(one))]] if isinstance(one, str) else list(one.lines())
+        _print(console, lines)
+
+
+def _print(console: Stream, lines: Iterable[Sequence[Cell]]) -> None:
+    """Print lines of marked texts; marks that are no mark are styles."""
+    for line in lines:
+        if isinstance(console, Plain):
+            text = "".join(cell.text for cell in line)
+            console.file.write("".join(part.rstrip() + "\n" for part in text.split("\n")))
+            continue
+        from rich.text import Text
+
+        styled = Text.assemble(*((cell.text, STYLES.get(cell.mark, cell.mark)) for cell in line))
+        styled.rstrip()
+        console.print(styled, soft_wrap=True)
 
 
 def show_tables(result: Tabular) -> None:
@@ -96,8 +154,8 @@ def show_tables(result: Tabular) -> None:
 
 def say(text: str, kind: str = "note") -> None:
     """Say something on stderr: a note or a warning."""
-    line = Text(f"{kind}: ", style="yellow" if kind == "warning" else "cyan")
-    stderr().print(line.append(visible(text), style="default"), soft_wrap=True)
+    style = "yellow" if kind == "warning" else "cyan"
+    _print(stderr(), [[Cell(f"{kind}: ", style), Cell(visible(text), "default")]])
 
 
 def say_all(texts: Iterable[str]) -> None:
@@ -114,10 +172,7 @@ def rows_written(number: int, path: str) -> None:
 def report_error(error: MbdError) -> None:
     """Say on stderr what was wrong."""
     said = visible(str(error)) + _sample(error)
-    stderr().print(
-        Text("mbd: error: ", style="bold red").append(said, style="default"),
-        soft_wrap=True,
-    )
+    _print(stderr(), [[Cell("mbd: error: ", "bold red"), Cell(said, "default")]])
 
 
 def _sample(error: MbdError) -> str:
@@ -201,6 +256,7 @@ def progress(task: str, total: float | None) -> Iterator[Callable[[float], None]
     if not sys.stderr.isatty():
         yield lambda step: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar
-
-import yaml
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mbd_bridge.base.errors import FileError, MbdError
 from mbd_bridge.files.document import parse_number, quote, unknown
 from mbd_bridge.files.xml_reader import decode, read_bytes
+
+if TYPE_CHECKING:
+    import yaml  # most machines have no such file
 
 T = TypeVar("T")
 
@@ -164,6 +166,8 @@ def check_once(entries: Iterable[tuple[str, Node]], found: str, advice: str) -> 
 
 def read_yaml(path: str | Path) -> Node:
     """Return the content of a YAML file as nodes that know their lines."""
+    import yaml
+
     file = str(path)
     text = decode(read_bytes(path, MAX_BYTES), file)
     try:
@@ -181,6 +185,8 @@ def read_yaml(path: str | Path) -> Node:
 
 def _check_events(text: str, file: str) -> None:
     """Refuse aliases, which can grow without bound, and deep nesting, before anything is built."""
+    import yaml
+
     depth = 0
     for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         mark: Any = event.start_mark
@@ -198,6 +204,8 @@ def _check_events(text: str, file: str) -> None:
 
 
 def _convert(node: yaml.Node, file: str, name: str) -> Node:
+    import yaml
+
     line = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         items = [_convert(item, file, f"{name}[{i}]") for i, item in enumerate(node.value)]
@@ -218,31 +226,33 @@ def _convert(node: yaml.Node, file: str, name: str) -> Node:
 # YAML as it is written: what sidecars hold, with all digits of its numbers.
 
 
-class _Dumper(yaml.SafeDumper):
-    """YAML without aliases, whose numbers keep all digits."""
+@cache
+def _dumper() -> type[yaml.SafeDumper]:
+    """Return what writes YAML without aliases, whose numbers keep all digits."""
+    import yaml
 
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write everything out."""
-        return True
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
 
+    def digits(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
+        return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
 
-def _digits(dumper: _Dumper, value: float) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
+    def block(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
+        return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=False)
 
-
-def _block(dumper: _Dumper, value: dict[str, Any]) -> yaml.Node:
-    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=False)
-
-
-_Dumper.add_representer(float, _digits)
-_Dumper.add_representer(dict, _block)
+    Dumper.add_representer(float, digits)
+    Dumper.add_representer(dict, block)
+    return Dumper
 
 
 def yaml_text(content: dict[str, Any]) -> str:
     """Return tables in lines of their own, lists of numbers in one."""
+    import yaml
+
     text: str = yaml.dump(
         content,
-        Dumper=_Dumper,
+        Dumper=_dumper(),
         sort_keys=False,
         allow_unicode=True,
         default_flow_style=None,

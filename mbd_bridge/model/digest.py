@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import uuid
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -54,4 +53,6 @@ def _source(kind: type) -> str:
     try:
         return inspect.getsource(kind)
     except (OSError, TypeError):
+        import uuid
+
         return uuid.uuid4().hex

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbd_bridge.applications.motors.motors import Motors, MotorsObserver
-from mbd_bridge.applications.motors.of_mechanism import completed_actuators
-from mbd_bridge.loads.streaming import LoadHistory
-from mbd_bridge.simulation.results.simulation import efforts
-
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import HistoryRequest
     from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.applications.motors.motors import Motors, MotorsObserver
+    from mbd_bridge.loads.streaming import LoadHistory
     from mbd_bridge.simulation import Simulation
+
+
+@property  # type: ignore[misc]
+def has_motors(mechanism: Mechanism) -> bool:
+    """Whether actuators are stated, or the file says gears or rotors of a joint."""
+    if mechanism.stated.get("actuators"):
+        return True
+    geared = mechanism.model.description.transmissions
+    return any(x.reduction not in (None, 1.0) or x.rotor_inertia for x in geared)
 
 
 def observe(
@@ -27,11 +33,15 @@ def observe(
     """
     if not (mechanism.has_motors if request.motors is None else request.motors):
         return None
+    from mbd_bridge.applications.motors.motors import MotorsObserver
+    from mbd_bridge.applications.motors.of_mechanism import completed_actuators
+
     if run is None:
-        actuators = completed_actuators(
-            mechanism, request.request.forces, None, request.request.actuated
-        )
+        asked = request.request
+        actuators = completed_actuators(mechanism, asked.forces, None, asked.actuated)
         return MotorsObserver(mechanism.model, actuators)
+    from mbd_bridge.simulation.results.simulation import efforts
+
     return MotorsObserver(run.model, mechanism.moved_by(efforts(run)))
 
 

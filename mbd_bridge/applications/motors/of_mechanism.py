@@ -40,15 +40,6 @@ def actuators(mechanism: Mechanism) -> tuple[Actuator, ...]:
     return completed_actuators(mechanism, mechanism.forces, None, None)
 
 
-@property  # type: ignore[misc]
-def has_motors(mechanism: Mechanism) -> bool:
-    """Whether actuators are stated, or the file says gears or rotors of a joint."""
-    if mechanism.stated_actuators:
-        return True
-    geared = mechanism.model.description.transmissions
-    return any(x.reduction not in (None, 1.0) or x.rotor_inertia for x in geared)
-
-
 def moved_by(mechanism: Mechanism, efforts: Array) -> tuple[Actuator, ...]:
     """Return the actuators of degrees of freedom along which forces (N, nv) act.
 
