@@ -296,7 +296,6 @@ def report(
     What the page shows, as numbers: a `LoadHistory` by the name of each load case, of one motion
     alone ``["motion"]``.
     """
-    from mbd_bridge import __version__
     from mbd_bridge.files.whole_file import check_place
     from mbd_bridge.reports import Subject, TitleBlock, write_report
     from mbd_bridge.view.exaggerate import check_factor
@@ -353,7 +352,6 @@ def report(
         mechanism.model,
         cases,
         parts[0].said if len(parts) == 1 else f"{len(parts)} load cases",
-        __version__,
         loop_report(mechanism, worst.worst.q),
         drawn,
         caption,

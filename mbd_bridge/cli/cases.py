@@ -79,7 +79,7 @@ def _cases(
     for name, own in case_words.of_each(options, files).items():
         forces = external.read(own, robot)
         acting = loop_loads.inputs(options, robot, forces)
-        needs = Needs(None if options.joints == ["all"] else tuple(options.joints))
+        needs = Needs(shared.joints(options))
         asked = HistoryRequest(
             acting.request(needs), forces, options.exponents, motors=False, threads=options.threads
         )

@@ -200,7 +200,7 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
         if robot.model.has_loops:
             notes += f"\n\n{TERM.format(what=options.what)}"
         return kernel, notes
-    solver = robot.load_solver(None if options.joints == ["all"] else options.joints)
+    solver = robot.load_solver(shared.joints(options))
     kinds = [(name, robot.model.joint(name).type) for name in solver.joints]
     columns = [name + suffix for name, kind in kinds for suffix in kind.velocities]
     notes += "".join(f"\n\n{sentence}" for sentence in screen.forces_said(robot))

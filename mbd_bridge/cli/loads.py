@@ -85,8 +85,9 @@ def run(options: argparse.Namespace) -> int:
     motion_file.check_given(options)
     shared.check_table(options)
     robot = loop_loads.load_robot(options)
-    names = None if options.joints == ["all"] else tuple(options.joints)
-    needs = Needs(names, Convention.of(options.on, options.at, options.in_), options.reaction)
+    needs = Needs(
+        shared.joints(options), Convention.of(options.on, options.at, options.in_), options.reaction
+    )
     forces = external.read(options, robot, tell=False)
     acting = loop_loads.inputs(options, robot, forces)
     with screen.waiting("preparing the kernel"):

@@ -128,25 +128,21 @@ def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     if options.kind in ("motion", "closure", "deflection"):
         motion = motion_file.read(options, robot.model)
         if options.kind == "motion":
-            return motion.plot(_names(options.joints))
+            return motion.plot(shared.joints(options))
         if options.kind == "deflection":
             return deflections(robot, motion, link=options.link, x=options.x).plot()
         return [plot_closure(robot.model, motion.time, motion.q)]
     loads = _loads(robot, options)
     if options.kind == "torque-speed":
-        asked = _names(options.joints) or loads.joints
+        asked = shared.joints(options) or loads.joints
         places = zip(loads.joints, loads.actuation_of, strict=True)
         actuations = [
             name for joint, k in places if joint in asked for name in loads.actuation_names[k]
         ]
         return loads.plot_torque_speed(actuations)
     if options.kind == "polar":
-        return loads.plot_polar(_names(options.joints), options.plane)
-    return loads.plot(_names(options.joints))
-
-
-def _names(joints: list[str] | None) -> list[str] | None:
-    return None if joints == ["all"] else joints
+        return loads.plot_polar(shared.joints(options), options.plane)
+    return loads.plot(shared.joints(options))
 
 
 def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
@@ -171,6 +167,6 @@ def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
     motion = motion_file.read(options, robot.model)
     for note in motion.notes:
         screen.say(note)
-    names, actuated = _names(options.joints), options.actuated
+    names, actuated = shared.joints(options), options.actuated
     forces = external.read(options, robot)
     return robot.joint_loads(motion, joints=names, actuated=actuated, external=forces, **convention)

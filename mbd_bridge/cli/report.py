@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         robot,
         options.output,
         cases,
-        None if options.joints == ["all"] else options.joints,
+        shared.joints(options),
         weights=weights,
         actuated=options.actuated,
         minimum_norm=options.minimum_norm,

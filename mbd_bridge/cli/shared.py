@@ -21,6 +21,11 @@ def add_joints(parser: argparse.ArgumentParser, text: str, *, required: bool = F
     )
 
 
+def joints(options: argparse.Namespace) -> tuple[str, ...] | None:
+    """Return the joints that are named; None for all."""
+    return None if options.joints in (None, ["all"]) else tuple(options.joints)
+
+
 def add_actuated(
     parser: argparse.ArgumentParser,
     without: str = "those that the sidecar or the file's transmissions name",

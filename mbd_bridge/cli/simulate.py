@@ -163,7 +163,7 @@ def _joints(robot: Mechanism, options: argparse.Namespace) -> tuple[str, ...]:
 
     if not options.joints:
         return ()
-    return LoadRequest.of(robot.model, None if options.joints == ["all"] else options.joints).joints
+    return LoadRequest.of(robot.model, shared.joints(options)).joints
 
 
 def _check_actuated(robot: Mechanism, options: argparse.Namespace) -> None:

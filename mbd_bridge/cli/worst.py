@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     robot = loop_loads.load_robot(options)
     with screen.waiting("looking at poses"):
         found = robot.worst_pose(
-            None if options.joints == ["all"] else options.joints,
+            shared.joints(options),
             samples=options.samples,
             ranges=_ranges(options.range, robot.model),
             near=motion_file.near(options, robot.model),

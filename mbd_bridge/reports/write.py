@@ -9,13 +9,14 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from mbd_bridge import __version__
 from mbd_bridge.base.errors import count
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table
+from mbd_bridge.base.versions import versions
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
@@ -46,14 +47,10 @@ def agreement(found: Report) -> str:
     return head + "".join(map(table, found.tables())) + absent
 
 
-def versions(own: str) -> str:
+def versions_table() -> str:
     """Return what was used, as HTML."""
-    found = {"mbd_bridge": own, "Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
+    known = versions(PACKAGES)
+    found = {"mbd_bridge": known.pop("mbd_bridge"), "Python": platform.python_version(), **known}
     found["machine"] = f"{platform.system()} {platform.machine()}"
     columns = [Series("version", "", [*found.values()])]
     return table(Table("versions", Series("package", "", [*found]), columns))
@@ -67,7 +64,6 @@ class Subject:
     ----------
     cases : the loads along each motion
     motion : what moved it, in words: a file, a simulation
-    version : of this package
     loops : at a position of the motion; None for a tree
     picture : RGB (height, width, 3), or None
     caption : of the picture, or why there is none
@@ -79,7 +75,6 @@ class Subject:
     model: Model
     cases: LoadCases
     motion: str
-    version: str
     loops: LoopReport | None = None
     picture: NDArray[np.uint8] | None = None
     caption: str = ""
@@ -112,7 +107,7 @@ def report_page(subject: Subject) -> str:
         )
     else:
         lead += f"{', '.join(case.name for case in cases.cases)}. "
-    lead += f"Computed by mbd_bridge {subject.version}."
+    lead += f"Computed by mbd_bridge {__version__}."
     sections = [("In short", summary(cases, subject.agreement, actuators))]
     if len(cases) > 1:
         sections.append(("Load cases", load_cases(cases)))
@@ -129,7 +124,7 @@ def report_page(subject: Subject) -> str:
     sections.append(("Assumptions", _assumptions(cases)))
     if subject.agreement is not None:
         sections.append(("Other engines", agreement(subject.agreement)))
-    sections.append(("Versions", versions(subject.version)))
+    sections.append(("Versions", versions_table()))
     title = f"Joint loads of {model.name}"
     foot = " · ".join(filter(None, (title, subject.title.line)))
     return page(title, lead, sections, subject.title.rows(), foot)

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
 
     robot = with_options(loop_loads.load_robot(options), options)
-    joints = None if options.joints in (None, ["all"]) else options.joints
+    joints = shared.joints(options)
     forces = external.read(options, robot)
     inputs = loop_loads.inputs(options, robot, forces)
     with motion_file.pieces(options, robot.model) as pieces:

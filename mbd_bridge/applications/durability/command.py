@@ -123,8 +123,7 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
     from mbd_bridge.loads.streaming.load_history import watch_loads
     from mbd_bridge.loads.watch import Needs
 
-    names = None if options.joints == ["all"] else tuple(options.joints)
-    needs = Needs(names, Convention.of(options.on, options.at, options.in_))
+    needs = Needs(shared.joints(options), Convention.of(options.on, options.at, options.in_))
     spectra = SpectraObserver(options.exponents, plane=options.plane, needs=needs)
     acting = loop_loads.inputs(options, robot, external.read(options, robot))
     with motion_file.pieces(options, robot.model) as pieces:

@@ -107,7 +107,7 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, 
     from mbd_bridge.files.tables import TableWriter
     from mbd_bridge.motion.table import TIME, attributes
 
-    joints = None if options.joints in (None, ["all"]) else options.joints
+    joints = shared.joints(options)
     inputs = loop_loads.inputs(options, robot, external.read(options, robot))
     rows = 0
     writer: TableWriter | None = None

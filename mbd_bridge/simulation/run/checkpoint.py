@@ -181,12 +181,10 @@ def _hash(function: Traceable, inputs: dict[str, int]) -> str:
 
 def program() -> str:
     """Return what the program is; its source is not known everywhere."""
-    from importlib.metadata import version  # here: it takes long to import
-
-    from mbd_bridge import __version__
+    from mbd_bridge.base.versions import versions
 
     source = source_fingerprint() or b""
-    return f"{__version__} {source.hex()} {np.__version__} {version('scipy')}"
+    return f"{source.hex()} {versions(('numpy', 'scipy'))}"
 
 
 END = ".mbd_bridge-lock"
