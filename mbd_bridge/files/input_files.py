@@ -27,13 +27,9 @@ class LinkError(FileError):
 def regular_file(path: str | os.PathLike[str]) -> str:
     """Return the path of a file that a user names, or say why nothing is read from there."""
     name = os.fspath(path)
-    try:
-        mode = os.stat(name).st_mode
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
-        raise FileError(missing_file(name), name) from None
-    except OSError as error:
-        reason = f"cannot be opened: {error.strerror}. Check its name and permissions"
-        raise FileError(reason, name) from None
+    mode = _mode(name)
+    if mode is None:
+        raise FileError(missing_file(name), name)
     if stat.S_ISDIR(mode):
         raise FileError("expected a file, got a directory; name the file in it", name)
     if not stat.S_ISREG(mode):
@@ -72,16 +68,8 @@ def file_below(path: str | Path, folders: Iterable[str], inside: str) -> str | N
         A link leads out of all the folders.
     """
     name = os.fspath(path)
-    try:
-        mode = os.stat(name).st_mode
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    except OSError as error:
-        if error.errno in (ELOOP, ENAMETOOLONG):
-            return None
-        reason = f"cannot be opened: {error.strerror}. Check its name and permissions"
-        raise FileError(reason, name) from None
-    if stat.S_ISDIR(mode):
+    mode = _mode(name, ELOOP, ENAMETOOLONG)
+    if mode is None or stat.S_ISDIR(mode):
         return None
     if not stat.S_ISREG(mode):
         raise FileError(NO_FILE, name)
@@ -93,6 +81,24 @@ def file_below(path: str | Path, folders: Iterable[str], inside: str) -> str | N
             name,
         )
     return name
+
+
+def _mode(name: str, *no_file: int) -> int | None:
+    """Return the mode of what has a name; None if nothing has it.
+
+    Parameters
+    ----------
+    no_file : numbers of errors that say so too
+    """
+    try:
+        return os.stat(name).st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
+        return None
+    except OSError as error:
+        if error.errno in no_file:
+            return None
+        reason = f"cannot be opened: {error.strerror}. Check its name and permissions"
+        raise FileError(reason, name) from None
 
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:

@@ -35,46 +35,25 @@ MOST_KEYS = 5000
 
 KEY = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s*=(.*)", re.DOTALL)
 
-UNITS: dict[str, dict[str, float]] = {
+_SPELLED: dict[str, dict[float, str]] = {
     "LENGTH": {
-        "meter": 1.0,
-        "metre": 1.0,
-        "m": 1.0,
-        "mm": 1e-3,
-        "millimeter": 1e-3,
-        "cm": 1e-2,
-        "centimeter": 1e-2,
-        "km": 1e3,
-        "kilometer": 1e3,
-        "inch": 0.0254,
-        "in": 0.0254,
-        "foot": 0.3048,
-        "ft": 0.3048,
+        **{1.0: "meter metre m", 1e-3: "mm millimeter", 1e-2: "cm centimeter"},
+        **{1e3: "km kilometer", 0.0254: "inch in", 0.3048: "foot ft"},
     },
     "FORCE": {
-        "newton": 1.0,
-        "n": 1.0,
-        "kilonewton": 1e3,
-        "knewton": 1e3,
-        "kn": 1e3,
-        "pound_force": 4.4482216152605,
-        "lbf": 4.4482216152605,
-        "kg_force": 9.80665,
+        **{1.0: "newton n", 1e3: "kilonewton knewton kn"},
+        **{4.4482216152605: "pound_force lbf", 9.80665: "kg_force"},
     },
     "TIME": {
-        "second": 1.0,
-        "sec": 1.0,
-        "s": 1.0,
-        "millisecond": 1e-3,
-        "msec": 1e-3,
-        "ms": 1e-3,
-        "minute": 60.0,
-        "min": 60.0,
-        "hour": 3600.0,
+        **{1.0: "second sec s", 1e-3: "millisecond msec ms"},
+        **{60.0: "minute min", 3600.0: "hour"},
     },
-    "ANGLE": {"radian": 1.0, "radians": 1.0, "rad": 1.0, "degree": np.pi / 180.0}
-    | {"degrees": np.pi / 180.0, "deg": np.pi / 180.0},
-    "PRESSURE": {"pascal": 1.0, "pa": 1.0, "kpascal": 1e3, "kpa": 1e3, "bar": 1e5, "psi": 6894.757},
+    "ANGLE": {1.0: "radian radians rad", np.pi / 180.0: "degree degrees deg"},
+    "PRESSURE": {1.0: "pascal pa", 1e3: "kpascal kpa", 1e5: "bar", 6894.757: "psi"},
+}
+UNITS = {
+    quantity: {word: size for size, words in sizes.items() for word in words.split()}
+    for quantity, sizes in _SPELLED.items()
 }
 """What SI has of each unit."""
 

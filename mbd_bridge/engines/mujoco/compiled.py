@@ -19,6 +19,9 @@ from mbd_bridge.base.extras import needed
 from mbd_bridge.files.document import NO_MESH, Document
 from mbd_bridge.model.spatial import Frame, axis_angle_matrix, quaternion_matrix
 
+FREE, BALL, SLIDE, HINGE = range(4)
+"""MuJoCo's joint types; coordinates of the first two hold a quaternion, (w, x, y, z)."""
+
 LONGEST = 500
 """How much of MuJoCo's messages is repeated, characters."""
 

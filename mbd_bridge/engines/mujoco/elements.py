@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.engines.mujoco.compiled import Compiled, Names, place
+from mbd_bridge.engines.mujoco.compiled import BALL, SLIDE, Compiled, Names, place
 from mbd_bridge.files.document import LeftOut
 from mbd_bridge.model.description import Coupling, Loop, LoopEnd, Transmission
 from mbd_bridge.model.spatial import Frame
@@ -146,9 +146,6 @@ def _tendons(names: Names, equation: tuple[dict[int, float], float], given: str)
 
 ON_JOINTS = (0, 1)
 """Transmissions of actuators, by MuJoCo's numbers: joint, and joint in the parent's frame."""
-
-BALL, SLIDE = 1, 2
-"""MuJoCo's joint types: before a ball the free joint, behind a slide the hinge."""
 
 
 def joint_of(compiled: Compiled, actuator: int) -> int | None:

@@ -18,7 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.engines.mujoco.compiled import Compiled, Names, compile_mjcf, motion, place
+from mbd_bridge.engines.mujoco.compiled import (
+    BALL,
+    FREE,
+    HINGE,
+    SLIDE,
+    Compiled,
+    Names,
+    compile_mjcf,
+    motion,
+    place,
+)
 from mbd_bridge.engines.mujoco.elements import (
     actuated_joints,
     effort_limits,
@@ -214,8 +224,6 @@ def _shape(compiled: Compiled, geom: int) -> Geometry:
 
 TYPES = ("floating", "spherical", "prismatic", "revolute")
 """MuJoCo's joint types by number: free, ball, slide, hinge."""
-
-FREE, BALL, SLIDE, HINGE = range(4)
 
 FINITE = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),

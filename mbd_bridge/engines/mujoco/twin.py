@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.engines.mujoco.compiled import Compiled, Names, compile_mjcf
+from mbd_bridge.engines.mujoco.compiled import BALL, FREE, Compiled, Names, compile_mjcf
 from mbd_bridge.files.document import Document
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, quaternion_matrix
-
-FREE, BALL = 0, 1
-"""MuJoCo's joint types with quaternions, (w, x, y, z) there."""
 
 SIZES = (7, 4, 1, 1)
 """How many coordinates a free joint, a ball, a slide and a hinge have."""

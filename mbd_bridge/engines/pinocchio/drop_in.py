@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -36,6 +36,8 @@ from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.prepared import one_state
 from mbd_bridge.solve.row_choice import row_choice
+
+T = TypeVar("T")
 
 Kernels = Callable[..., Any]
 """From arrays of our coordinates and velocities to outputs: a kernel, or what calls one."""
@@ -83,11 +85,12 @@ class PreparedModel:
         """Return pinocchio's data for the model."""
         return self.twin.model.createData()
 
-    def kept(self, what: Any, make: Callable[[], Any]) -> Any:
+    def kept(self, what: Any, make: Callable[[], T]) -> T:
         """Return what `make` returns, made at the first call."""
         if what not in self._kernels:
             self._kernels[what] = make()
-        return self._kernels[what]
+        made: T = self._kernels[what]
+        return made
 
     def kernel(self, what: Dynamics, pushed: bool = False) -> Kernels:
         """Return a kernel of `solve`, of forces on all joints' links too if these are pushed."""
@@ -142,12 +145,10 @@ class PreparedModel:
     @property
     def links(self) -> tuple[int, ...]:
         """Numbers of the links that pinocchio's joints carry, the universe left out."""
-        found: tuple[int, ...] = self.kept("links", self._links)
-        return found
-
-    def _links(self) -> tuple[int, ...]:
         ours = self.twin.ours
-        return tuple(ours.joints[ours.joint_index[name]].child for name in self._joint_names())
+        return self.kept(
+            "links", lambda: tuple(ours.joint(name).child for name in self._joint_names())
+        )
 
     def _joint_names(self) -> list[str]:
         last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
@@ -160,23 +161,19 @@ class PreparedModel:
                 "this model was prepared without constraints; use prepare(model, constraint_models)"
             )
         ours = self.twin.ours
-        found: tuple[ConstrainedDynamics, LoadSolver] = self.kept(
+        return self.kept(
             "closed",
             lambda: (
                 ConstrainedDynamics(ours),
                 LoadSolver(ours, LoadRequest.of(ours, self._joint_names(), actuated=())),
             ),
         )
-        return found
 
     def constrained(self, constraints: Sequence[Any]) -> PreparedModel:
         """Return the same model with constraints, made once for the same ones."""
         key = "constrained", tuple(map(_content, constraints))
         tolerance, model = self.rank_tolerance, self.twin.model
-        found: PreparedModel = self.kept(
-            key, lambda: PreparedModel(model, [*constraints], tolerance)
-        )
-        return found
+        return self.kept(key, lambda: PreparedModel(model, [*constraints], tolerance))
 
     def multipliers(self) -> Any:
         """Return the kernel that turns our multipliers into pinocchio's."""

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.errors import ModelError, whole_number
 from mbd_bridge.engines.pinocchio.drop_in import (
     AnyModel,
-    Kernels,
     PreparedModel,
     nle,
     prepared,
@@ -25,7 +24,6 @@ from mbd_bridge.engines.pinocchio.drop_in import (
 )
 from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import Reference
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model, rebuilt
 from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.motion.frames import NamedFrame, prepare_centroid, prepare_frames
@@ -48,10 +46,10 @@ def computeFrameJacobian(
     model = prepared(model)
     number, reference = _number(model, frame_id), REFERENCES[reference_frame]
     coordinates = model.coordinates(q)
-    frame: NamedFrame | None = model.kept(f"frame {number}", lambda: _frame(model, number))
+    frame = model.kept(f"frame {number}", lambda: _frame(model, number))
     if frame is None:
         return np.zeros((*coordinates.shape[:-1], 6, model.twin.model.nv))
-    kernel: Kernels = model.kept(
+    kernel = model.kept(
         f"frame {number} {reference}",
         lambda: quick(model, prepare_frames(model.twin.ours, [frame], reference)),
     )
@@ -251,13 +249,13 @@ def _joints(
     """Return positions, rotations, Jacobians and drifts ("world") of pinocchio's joints, the
     universe's with them.
     """
-    moving: list[NamedFrame | None] = model.kept(
+    moving = model.kept(
         "moving",
         lambda: [
             _named(model, number, Frame.identity()) for number in range(model.twin.model.njoints)
         ],
     )
-    kernel: Kernel = model.kept(
+    kernel = model.kept(
         "joints",
         lambda: prepare_frames(model.twin.ours, [frame for frame in moving if frame], "world"),
     )
@@ -305,7 +303,7 @@ def _named(model: PreparedModel, joint: int, pose: Frame) -> NamedFrame | None:
 
 def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
     ours = model.twin.ours
-    kernel: Kernels = model.kept(
+    kernel = model.kept(
         "centroid", lambda: quick(model, prepare_centroid(_with_weightless_base(ours)))
     )
     coordinates = model.coordinates(q)

@@ -53,10 +53,8 @@ class PinocchioReferee:
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv) at one state."""
         t = self.twin
-        M = pin.crba(t.model, t.data, t.q(q))
-        full = np.triu(M) + np.triu(M, 1).T
         G = t.G(q)
-        return np.asarray(G.T @ full @ G)
+        return np.asarray(G.T @ mass_matrix(t, t.q(q)) @ G)
 
     def forward(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations (nv,) at one state: by ``aba``, with couplings through M."""

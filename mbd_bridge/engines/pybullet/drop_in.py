@@ -168,13 +168,13 @@ def setJointMotorControl2(
     **options: float,
 ) -> None:
     """Set a motor, or apply a torque in the next step, as pybullet does."""
-    machine = _world(physicsClientId).machines.get(bodyUniqueId)
-    torque = machine is not None and controlMode == _bullet.TORQUE_CONTROL
-    if machine is not None and torque:
+    machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
+    if machine is not None:
         _add(machine.torques, jointIndex, [force])
+        force = 0.0
     _bullet.setJointMotorControl2(
-        bodyUniqueId, jointIndex, controlMode, targetPosition, targetVelocity,
-        0.0 if torque else force, *values, physicsClientId=physicsClientId, **options,
+        bodyUniqueId, jointIndex, controlMode, targetPosition, targetVelocity, force, *values,
+        physicsClientId=physicsClientId, **options,
     )  # fmt: skip
 
 
@@ -189,8 +189,8 @@ def setJointMotorControlArray(
     """Set motors, or apply torques in the next step, as pybullet does."""
     names = "targetPositions", "targetVelocities", "forces", "positionGains", "velocityGains"
     options = dict(zip(names, values, strict=False)) | options
-    machine = _world(physicsClientId).machines.get(bodyUniqueId)
-    if machine is not None and controlMode == _bullet.TORQUE_CONTROL and "forces" in options:
+    machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
+    if machine is not None and "forces" in options:
         for joint, force in zip(jointIndices, options["forces"], strict=True):
             _add(machine.torques, joint, [force])
         options["forces"] = [0.0] * len(jointIndices)
@@ -210,13 +210,18 @@ def setJointMotorControlMultiDof(
     """Set a motor, or apply a torque in the next step, as pybullet does."""
     names = "targetPosition", "targetVelocity", "force", "positionGain", "velocityGain"
     options = dict(zip((*names, "maxVelocity", "damping"), values, strict=False)) | options
-    machine = _world(physicsClientId).machines.get(bodyUniqueId)
-    if machine is not None and controlMode == _bullet.TORQUE_CONTROL and "force" in options:
+    machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
+    if machine is not None and "force" in options:
         _add(machine.torques, jointIndex, options["force"])
         options["force"] = [0.0] * len(options["force"])
     _bullet.setJointMotorControlMultiDof(
         bodyUniqueId, jointIndex, controlMode, physicsClientId=physicsClientId, **options
     )
+
+
+def _moved_by_torques(client: int, body: int, mode: int) -> _Machine | None:
+    """Return the machine that takes torques of a motor, None of what pybullet moves or drives."""
+    return _world(client).machines.get(body) if mode == _bullet.TORQUE_CONTROL else None
 
 
 def applyExternalForce(
@@ -292,30 +297,24 @@ def enableJointForceTorqueSensor(
 
 def getJointState(bodyUniqueId: int, jointIndex: int, physicsClientId: int = 0) -> Any:
     """Return position, velocity, load and torque of the motor, as pybullet does."""
-    row = _bullet.getJointState(bodyUniqueId, jointIndex, physicsClientId=physicsClientId)
-    return _sensed(physicsClientId, bodyUniqueId, [jointIndex], [row])[0]
+    return _sensed("getJointState", bodyUniqueId, jointIndex, physicsClientId)
 
 
 def getJointStates(bodyUniqueId: int, jointIndices: Sequence[int], physicsClientId: int = 0) -> Any:
     """Return the same of several joints, as pybullet does."""
-    rows = _bullet.getJointStates(bodyUniqueId, jointIndices, physicsClientId=physicsClientId)
-    return _sensed(physicsClientId, bodyUniqueId, jointIndices, rows)
+    return _sensed("getJointStates", bodyUniqueId, jointIndices, physicsClientId)
 
 
 def getJointStateMultiDof(bodyUniqueId: int, jointIndex: int, physicsClientId: int = 0) -> Any:
     """Return the same of a joint with several degrees of freedom, as pybullet does."""
-    row = _bullet.getJointStateMultiDof(bodyUniqueId, jointIndex, physicsClientId=physicsClientId)
-    return _sensed(physicsClientId, bodyUniqueId, [jointIndex], [row])[0]
+    return _sensed("getJointStateMultiDof", bodyUniqueId, jointIndex, physicsClientId)
 
 
 def getJointStatesMultiDof(
     bodyUniqueId: int, jointIndices: Sequence[int], physicsClientId: int = 0
 ) -> Any:
     """Return the same of several such joints, as pybullet does."""
-    rows = _bullet.getJointStatesMultiDof(
-        bodyUniqueId, jointIndices, physicsClientId=physicsClientId
-    )
-    return _sensed(physicsClientId, bodyUniqueId, jointIndices, rows)
+    return _sensed("getJointStatesMultiDof", bodyUniqueId, jointIndices, physicsClientId)
 
 
 def _moves(client: Client, number: int) -> bool:
@@ -380,32 +379,30 @@ def _add(sums: dict[int, Array], number: int, values: Any) -> None:
     sums[number] = sums.get(number, 0.0) + np.array(values, dtype=np.float64)
 
 
-def _sensed(client: int, body: int, numbers: Sequence[int], rows: Any) -> Any:
-    """Return rows of joints' states with our loads where sensors are.
+def _sensed(function: str, body: int, asked: Any, client: int) -> Any:
+    """Return what a function of pybullet says of joints, with our loads where sensors are.
 
     They are what the parent exerts on the child, at its centre of mass, along pybullet's axes.
     """
-    machine = _world(client).machines.get(body)
+    answer = getattr(_bullet, function)(body, asked, physicsClientId=client)
+    machine, several = _world(client).machines.get(body), "States" in function
+    numbers, rows = (asked, answer) if several else ([asked], [answer])
     if machine is None or not machine.sensors.intersection(numbers):
-        return rows
+        return answer
     if not machine.loads:
         joints = {k: _bullet.getJointInfo(body, k, client)[1].decode() for k in machine.sensors}
         joint_loads = _stepper(machine).joint_loads([*joints.values()])
         for k, name in joints.items():
-            centre, force, moment = (
-                machine.body.centre(k),
-                joint_loads[name].force,
-                joint_loads[name].moment,
-            )
-            moment = moment - np.cross(centre.translation, force)
+            centre, load = machine.body.centre(k), joint_loads[name]
+            moment = load.moment - np.cross(centre.translation, load.force)
             turn = centre.rotation.T
-            machine.loads[k] = np.concatenate([turn @ force, turn @ moment])
+            machine.loads[k] = np.concatenate([turn @ load.force, turn @ moment])
     out = []
     for number, row in zip(numbers, rows, strict=True):
         if number in machine.sensors:
             row = (*row[:2], tuple(machine.loads[number].tolist()), *row[3:])
         out.append(row)
-    return tuple(out)
+    return tuple(out) if several else out[0]
 
 
 def _warn_of_others(world: _World, client: int) -> None:

@@ -127,26 +127,10 @@ SEPARATORS = (";", "\t", ",", BLANKS)
 NAMES = {";": "semicolons", "\t": "tabs", ",": "commas", BLANKS: "blanks"}
 
 OTHER_UNITS = frozenset(
-    [
-        "A",
-        "mA",
-        "V",
-        "mV",
-        "W",
-        "kW",
-        "°C",
-        "C",
-        "K",
-        "bar",
-        "Pa",
-        "MPa",
-        "J",
-        "g",
-        "Hz",
-        "counts",
-        "inc",
-        "bool",
-    ]
+    (
+        *("A", "mA", "V", "mV", "W", "kW", "°C", "C", "K"),
+        *("bar", "Pa", "MPa", "J", "g", "Hz", "counts", "inc", "bool"),
+    )
 )
 """What may stand in a second line of a header beside what `find_unit` knows."""
 

@@ -27,9 +27,12 @@ from mbd_bridge.files.write.values import (
     cannot,
     child,
     is_world,
+    mesh_name,
+    moments,
     number,
     numbers,
     said,
+    stated_limits,
     text_of,
 )
 from mbd_bridge.files.xml_reader import Element
@@ -39,7 +42,6 @@ from mbd_bridge.model.description import (
     Description,
     Geometry,
     Joint,
-    Limits,
     Link,
     Loop,
     Mimic,
@@ -217,11 +219,9 @@ def _link(model: Element, link: Link, place: Frame, left_out: LeftOut) -> None:
         inertia = Inertia.zero()
     _pose(inertial, Frame(np.eye(3), inertia.centre))
     said(inertial, "mass", number(inertia.mass))
-    moments = child(inertial, "inertia")
-    for name, (i, j) in {
-        "ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2), "ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2),
-    }.items():  # fmt: skip
-        said(moments, name, number(inertia.central[i, j]))
+    entries = child(inertial, "inertia")
+    for name, value in moments(inertia.central).items():
+        said(entries, name, value)
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for k, shape in enumerate(shapes):
             _shape(element, tag, f"{tag}{k + 1}", shape)
@@ -232,8 +232,7 @@ def _shape(link: Element, tag: str, name: str, shape: Geometry) -> None:
     _pose(element, shape.origin)
     geometry = child(child(element, "geometry"), shape.kind)
     if shape.kind == "mesh":
-        uri = shape.uri if shape.path is None or "://" in (shape.uri or "") else shape.path
-        said(geometry, "uri", uri or "")
+        said(geometry, "uri", mesh_name(shape))
         said(geometry, "scale", numbers(shape.scale))
     elif shape.kind == "box":
         said(geometry, "size", numbers(shape.size))
@@ -267,7 +266,10 @@ def _joint(model: Element, joint: Joint, ground: tuple[bool, str], left_out: Lef
         mimic = child(axis, "mimic", joint=joint.mimic.joint)
         said(mimic, "multiplier", number(joint.mimic.multiplier))
         said(mimic, "offset", number(joint.mimic.offset))
-    _limits(axis, joint.limits)
+    if limits := stated_limits(joint.limits):
+        limit = child(axis, "limit")
+        for name, text in limits.items():
+            said(limit, name, text)
     values = {
         "damping": joint.damping,
         "friction": joint.friction,
@@ -280,18 +282,6 @@ def _joint(model: Element, joint: Joint, ground: tuple[bool, str], left_out: Lef
             said(dynamics, tag, number(value))
     if joint.type == "universal":
         said(child(element, "axis2"), "xyz", numbers(second_axis(joint)))
-
-
-def _limits(axis: Element, limits: Limits) -> None:
-    stated = {
-        name: getattr(limits, name)
-        for name in ("lower", "upper", "effort", "velocity")
-        if getattr(limits, name) is not None
-    }
-    if stated:
-        element = child(axis, "limit")
-        for name, value in stated.items():
-            said(element, name, number(value))
 
 
 def _loop(model: Element, loop: Loop, places: dict[str, Frame], left_out: LeftOut) -> None:

@@ -12,7 +12,16 @@ from lxml import etree
 
 from mbd_bridge.files.document import LeftOut
 from mbd_bridge.files.loops import joints_above
-from mbd_bridge.files.write.values import cannot, child, number, numbers, text_of
+from mbd_bridge.files.write.values import (
+    cannot,
+    child,
+    mesh_name,
+    moments,
+    number,
+    numbers,
+    stated_limits,
+    text_of,
+)
 from mbd_bridge.files.xml_reader import Element
 from mbd_bridge.files.yaml_text import yaml_text
 from mbd_bridge.model.description import Coupling, Description, Geometry, Joint, Link, Loop
@@ -65,12 +74,9 @@ def _link(robot: Element, link: Link) -> None:
     element = child(robot, "link", name=link.name)
     if link.inertia is not None:
         inertial = child(element, "inertial")
-        J = link.inertia.central
         child(inertial, "origin", xyz=numbers(link.inertia.centre), rpy="0 0 0")
         child(inertial, "mass", value=number(link.inertia.mass))
-        entries = {"ixx": J[0, 0], "iyy": J[1, 1], "izz": J[2, 2]}
-        entries |= {"ixy": J[0, 1], "ixz": J[0, 2], "iyz": J[1, 2]}
-        child(inertial, "inertia", **{name: number(value) for name, value in entries.items()})
+        child(inertial, "inertia", **moments(link.inertia.central))
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for shape in shapes:
             _shape(element, tag, shape)
@@ -81,8 +87,7 @@ def _shape(link: Element, tag: str, shape: Geometry) -> None:
     _origin(element, shape.origin)
     geometry = child(element, "geometry")
     if shape.kind == "mesh":
-        name = shape.uri if shape.path is None or "://" in (shape.uri or "") else shape.path
-        child(geometry, "mesh", filename=name or "", scale=numbers(shape.scale))
+        child(geometry, "mesh", filename=mesh_name(shape), scale=numbers(shape.scale))
     elif shape.kind == "box":
         child(geometry, "box", size=numbers(shape.size))
     elif shape.kind == "sphere":
@@ -126,12 +131,7 @@ def _joint(robot: Element, joint: Joint, left_out: LeftOut) -> None:
         child(element, "axis", xyz=numbers(joint.axis))
     if joint.type == "universal" and joint.axis2 is not None:
         child(element, "axis2", xyz=numbers(joint.axis2))
-    limits = {
-        name: number(value)
-        for name in ("lower", "upper", "effort", "velocity")
-        if (value := getattr(joint.limits, name)) is not None
-    }
-    if limits:
+    if limits := stated_limits(joint.limits):
         child(element, "limit", **limits)
     if joint.damping or joint.friction:
         child(element, "dynamics", damping=number(joint.damping), friction=number(joint.friction))

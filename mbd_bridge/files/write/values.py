@@ -9,7 +9,7 @@ from lxml import etree
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.files.xml_reader import Element
-from mbd_bridge.model.description import Description, Joint, Link
+from mbd_bridge.model.description import Description, Geometry, Joint, Limits, Link
 from mbd_bridge.model.spatial import Array, Frame
 
 ROUND = 1e-9
@@ -69,6 +69,28 @@ def quaternion(rotation: Array) -> tuple[float, float, float, float]:
     parts[k] = squares[k]
     w, x, y, z = (parts / np.linalg.norm(parts)).tolist()
     return w, x, y, z
+
+
+def mesh_name(shape: Geometry) -> str:
+    """Return what a file calls a mesh: its address, or the path where it was found."""
+    by_address = shape.path is None or "://" in (shape.uri or "")
+    return (shape.uri if by_address else shape.path) or ""
+
+
+def moments(central: Array) -> dict[str, str]:
+    """Return the six moments of an inertia by name."""
+    places = {"ixx": (0, 0), "iyy": (1, 1), "izz": (2, 2)}
+    places |= {"ixy": (0, 1), "ixz": (0, 2), "iyz": (1, 2)}
+    return {name: number(central[place]) for name, place in places.items()}
+
+
+def stated_limits(limits: Limits) -> dict[str, str]:
+    """Return the limits that there are, by name."""
+    return {
+        name: number(value)
+        for name in ("lower", "upper", "effort", "velocity")
+        if (value := getattr(limits, name)) is not None
+    }
 
 
 def is_world(link: Link) -> bool:
