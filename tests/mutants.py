@@ -120,12 +120,12 @@ MUTANTS = (
     ),
     Mutant(
         "Stribeck's peak fades with the speed, not with its square",
-        *("forces/joint_friction.py", "exp(-(part * part))", "exp(-part)"),
+        *("forces/friction.py", "exp(-(part * part))", "exp(-part)"),
         "forces/test_closed_forms.py forces/test_effects.py",
     ),
     Mutant(
         "damping does not fade in smoothly",
-        *("forces/law.py", "(part * part * (3.0 - 2.0 * part))", "part"),
+        *("forces/stops.py", "(part * part * (3.0 - 2.0 * part))", "part"),
         "forces/test_closed_forms.py forces/test_effects.py",
     ),
     Mutant(

@@ -9,16 +9,16 @@ from mbd_bridge.forces.base import Effect as Effect, ForceElement as ForceElemen
 from mbd_bridge.forces.bushing import Bushing as Bushing
 from mbd_bridge.forces.drag import Drag as Drag
 from mbd_bridge.forces.files import load_forces as load_forces, save_forces as save_forces
+from mbd_bridge.forces.friction import JointFriction as JointFriction, LoadFriction as LoadFriction
 from mbd_bridge.forces.general_force import GeneralForce as GeneralForce
 from mbd_bridge.forces.gravity_field import GravityField as GravityField
 from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit as HydropneumaticUnit
-from mbd_bridge.forces.joint_friction import JointFriction as JointFriction
-from mbd_bridge.forces.joint_spring import JointSpring as JointSpring
-from mbd_bridge.forces.joint_stop import JointStop as JointStop
-from mbd_bridge.forces.load_friction import LoadFriction as LoadFriction
-from mbd_bridge.forces.point_spring import PointSpring as PointSpring
-from mbd_bridge.forces.point_stop import PointStop as PointStop
-from mbd_bridge.forces.torsion_bar import TorsionBar as TorsionBar
+from mbd_bridge.forces.springs import (
+    JointSpring as JointSpring,
+    PointSpring as PointSpring,
+    TorsionBar as TorsionBar,
+)
+from mbd_bridge.forces.stops import JointStop as JointStop, PointStop as PointStop
 from mbd_bridge.forces.track import Track as Track
 from mbd_bridge.forces.tyres import (
     FialaTyre as FialaTyre,

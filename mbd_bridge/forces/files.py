@@ -45,15 +45,10 @@ from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
 from mbd_bridge.forces.bushing import Bushing
 from mbd_bridge.forces.drag import Drag
 from mbd_bridge.forces.formula import Formula
+from mbd_bridge.forces.friction import JointFriction, LoadFriction
 from mbd_bridge.forces.gravity_field import GravityField
 from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit, Throttle
-from mbd_bridge.forces.joint_friction import JointFriction
-from mbd_bridge.forces.joint_spring import JointSpring
-from mbd_bridge.forces.joint_stop import JointStop
 from mbd_bridge.forces.law import Law
-from mbd_bridge.forces.load_friction import LoadFriction
-from mbd_bridge.forces.point_spring import PointSpring
-from mbd_bridge.forces.point_stop import PointStop
 from mbd_bridge.forces.roads import (
     Bump,
     Flat,
@@ -67,7 +62,8 @@ from mbd_bridge.forces.roads import (
     TwoTracks,
 )
 from mbd_bridge.forces.roads.base import SumOfRoads
-from mbd_bridge.forces.torsion_bar import TorsionBar
+from mbd_bridge.forces.springs import JointSpring, PointSpring, TorsionBar
+from mbd_bridge.forces.stops import JointStop, PointStop
 from mbd_bridge.forces.track import Point, Track
 from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
 from mbd_bridge.forces.tyres.simple import Direction

@@ -11,14 +11,14 @@ same laws over the rate, and dissipates D = F ė.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Checked, ForceElement
-from mbd_bridge.functions import Table, absolute, maximum, minimum
+from mbd_bridge.functions import Table, absolute
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 
@@ -26,7 +26,7 @@ Law: TypeAlias = float | Sequence[float] | Table
 """A number, coefficients of a polynomial, or a table."""
 
 
-def _restores(
+def restores(
     element: ForceElement, name: str, value: Law, model: Model
 ) -> tuple[float, ...] | Table:
     """Return a checked law: the coefficients, or the table."""
@@ -107,95 +107,9 @@ def _polynomial(coefficients: Sequence[float], e: Any) -> Any:
     return total
 
 
-# What pushes one way only: a spring over its depth x >= 0, with damping that fades in.
-#
-#     push = max(spring(x) + c w(x) ẋ, 0),    w = 3 y² - 2 y³,  y = min(x/d, 1)
-#     U = ∫ spring dx,    D = (push - spring(x)) ẋ >= 0
-#
-# w fades the damping in over the depth d: the force is continuous, and it never pulls.
-
-
-class Push(NamedTuple):
-    """Force that pushes back, energy J, dissipated power W."""
-
-    force: Any
-    energy: Any
-    dissipation: Any
-
-
-def _progressive(
-    element: ForceElement, name: str, value: Law, model: Model
-) -> tuple[float, ...] | Table:
-    """Return a checked law over the depth; it must not pull."""
-    law = _restores(element, name, value, model)
-    if isinstance(law, Table) and law(0.0) != 0.0:
-        raise StateError(
-            f"{element.label}: {name}: expected a table that is 0 at depth 0, got {law(0.0):g}"
-        )
-    known = law.points[1] if isinstance(law, Table) else [x for x in law if not is_traced(x)]
-    lowest = min(known, default=0.0)
-    if lowest < 0.0:
-        raise StateError(
-            f"{element.label}: {name}: expected numbers at least 0, since it only pushes, got "
-            f"{lowest:g}"
-        )
-    return law
-
-
-Stiffness: TypeAlias = Annotated[Law, Checked(_restores)]
+Stiffness: TypeAlias = Annotated[Law, Checked(restores)]
 """N/m or N m/rad: a number, coefficients of an odd polynomial, or a table of force over e."""
 
 
 Damping: TypeAlias = Annotated[Law, Checked(_dissipates)]
 """N s/m or N m s/rad: a number, coefficients of a polynomial, or a table of force over rate."""
-
-
-Progressive: TypeAlias = Annotated[Law, Checked(_progressive)]
-"""Such a stiffness over the depth of what pushes only."""
-
-
-def one_sided(law: Any, damping: float, fade: float, inside: Any, speed: Any) -> Push:
-    """Return what pushes back.
-
-    Parameters
-    ----------
-    law : as `progressive` returns it
-    damping : c
-    fade : d, the depth over which the damping fades in
-    inside, speed : how far it is pressed in, negative where it is free; its rate
-    """
-    depth = maximum(inside, 0.0)
-    part = minimum(depth * (1.0 / fade), 1.0)
-    spring = restoring(law, depth)
-    force = maximum(spring + damping * (part * part * (3.0 - 2.0 * part)) * speed, 0.0)
-    return Push(force, stored(law, depth), (force - spring) * speed)
-
-
-class Stops(NamedTuple):
-    """Force against the coordinate, energy J, dissipated power W, and the penetration: negative at
-    the lower end.
-    """
-
-    force: Any
-    energy: Any
-    dissipation: Any
-    penetration: Any
-
-
-def stops(element: Any, ends: tuple[Any, Any], s: Any, rate: Any) -> Stops:
-    """Return what two such ends of a range do at s.
-
-    Parameters
-    ----------
-    element : with stiffness, damping and depth, bound
-    ends : lower and upper, None for no stop on that side
-    """
-    total = Stops(0.0, 0.0, 0.0, 0.0)
-    for limit, out in zip(ends, (-1.0, 1.0), strict=True):
-        if limit is not None:
-            inside = out * (s - limit)
-            law = element.stiffness, element.damping, element.depth
-            push = one_sided(*law, inside, out * rate)
-            here = out * push.force, push.energy, push.dissipation, out * maximum(inside, 0.0)
-            total = Stops(*(a + b for a, b in zip(total, here, strict=True)))
-    return total

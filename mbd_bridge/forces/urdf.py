@@ -13,10 +13,10 @@ from typing import Any
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import ForceElement, bound, model_in, replaced_by
-from mbd_bridge.forces.joint_friction import SMOOTHING, JointFriction
-from mbd_bridge.forces.joint_spring import JointSpring
-from mbd_bridge.forces.joint_stop import JointStop
+from mbd_bridge.forces.friction import SMOOTHING, JointFriction
 from mbd_bridge.forces.joints import joint_coordinates
+from mbd_bridge.forces.springs import JointSpring
+from mbd_bridge.forces.stops import JointStop
 from mbd_bridge.model import Model
 from mbd_bridge.model.description import Joint
 

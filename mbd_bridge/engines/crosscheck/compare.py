@@ -23,7 +23,7 @@ from mbd_bridge.base.errors import (
 )
 from mbd_bridge.base.table import Cell, Series, Table, Tabular
 from mbd_bridge.forces.base import bound
-from mbd_bridge.forces.joint_friction import JointFriction
+from mbd_bridge.forces.friction import JointFriction
 from mbd_bridge.forces.urdf import file_elements
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import Model
