@@ -29,7 +29,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.given import GivenMotion, GivenRows, RowSelection
-from mbd_bridge.solve.closing import Closing, largest, limited
+from mbd_bridge.solve.closing import Closing, largest, newton
 from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
@@ -322,16 +322,16 @@ class Completion:
         self, q: Array, given: GivenMotion, numbers: Array
     ) -> tuple[Array, CompletionSystem]:
         """Return positions after Newton's steps, and the equations there."""
-        r, A = self._system(q, given, numbers)
-        going = np.arange(len(q))
-        for _ in range(ITERATIONS):
-            step = -limited(np.nan_to_num(solved(A[going], r[going])))
-            q[going] = self._moved(q[going], step)
-            r[going], A[going] = self._system(q[going], given, numbers[going])
-            going = going[largest(step) > LAST_STEP]
-            if not len(going):
-                break
-        return self._start.held(q, given, numbers), CompletionSystem(r, A)
+        found = newton(
+            lambda q, some: self._system(q, given, some),
+            self._moved,
+            q,
+            numbers,
+            ITERATIONS,
+            steps=lambda r, A: -np.nan_to_num(solved(A, r)),
+            done=LAST_STEP,
+        )
+        return self._start.held(found.q, given, numbers), CompletionSystem(found.r, found.J)
 
     def _along(self, A: Array, given: GivenMotion, start: Array, end: Array) -> Array:
         """Return the dimensionless steps (n, nv) that the tangents give from times to times."""

@@ -25,7 +25,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.given import GivenMotion, GivenRows
-from mbd_bridge.solve.closing import Newton, descend, largest, limited
+from mbd_bridge.solve.closing import Newton, descend, largest, limited, newton
 from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import NEAREST, SINGULAR
@@ -192,14 +192,8 @@ class InverseKinematics:
             return r, J * ~((low & (gradient > 0.0)) | (high & (gradient < 0.0)))[:, None]
 
         place = descend(residuals, self._step, self._clamped(q), numbers)
-        for _ in range(POLISHINGS):  # its damping leaves a residual
-            r, J = residuals(place, numbers)
-            further = self._step(place, limited(Newton.of(J, SINGULAR).onto(r)))
-            better = self._gap(further, given, numbers) < np.linalg.norm(r, axis=1)
-            if not better.any():
-                break
-            place[better] = further[better]
-        return place
+        # its damping leaves a residual
+        return newton(residuals, self._step, place, numbers, POLISHINGS, downwards=True).q
 
     def _nearest(self, q: Array, given: GivenMotion, numbers: Array) -> Array:
         """Return positions moved towards the reference as far as targets and limits allow."""

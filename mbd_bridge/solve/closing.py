@@ -90,6 +90,56 @@ def limited(step: Array) -> Array:
     return np.asarray(step * np.minimum(1.0, LONGEST_STEP / longest)[:, None])
 
 
+class Arrival(NamedTuple):
+    """Where Newton's steps have led to, r and J there, and which states (n,) have arrived."""
+
+    q: Array
+    r: Array
+    J: Array
+    arrived: Array
+
+
+def newton(
+    residuals: Residuals,
+    moved: Move,
+    q: Array,
+    numbers: Array,
+    most: int,
+    *,
+    steps: Callable[[Array, Array], Array] | None = None,
+    done: float = 0.0,
+    downwards: bool = False,
+) -> Arrival:
+    """Return positions after Newton's steps from q (n, nq), each state as long as it needs.
+
+    Parameters
+    ----------
+    most : steps, at most
+    steps : from r and J; None: the smallest that take r away
+    done : a state whose step was no longer has arrived
+    downwards : a state ends, without it, at a step after which |r| is not smaller
+    """
+    steps = (lambda r, J: Newton.of(J, SINGULAR).onto(r)) if steps is None else steps
+    r, J = residuals(q, numbers)
+    q, going, arrived = q.copy(), np.arange(len(q)), np.zeros(len(q), dtype=bool)
+    for _ in range(most):
+        step = limited(steps(r[going], J[going]))
+        place = moved(q[going], step)
+        r_next, J_next = residuals(place, numbers[going])
+        if downwards:
+            on = np.linalg.norm(r_next, axis=1) < np.linalg.norm(r[going], axis=1)
+            going, step, place, r_next, J_next = (
+                x[on] for x in (going, step, place, r_next, J_next)
+            )
+        q[going], r[going], J[going] = place, r_next, J_next
+        short = largest(step) <= done
+        arrived[going] = short
+        going = going[~short]
+        if not len(going):
+            break
+    return Arrival(q, r, J, arrived)
+
+
 def descend(residuals: Residuals, moved: Move, q: Array, numbers: Array) -> Array:
     """Return positions (n, nq) of least |r| near q, by damped steps that lead down one by one."""
     q, count = q.copy(), len(q)
@@ -168,13 +218,9 @@ def follow(closing: Closing, start: Array, goal: Array, numbers: Array) -> tuple
 
 def _corrected(closing: Closing, q: Array, numbers: Array) -> tuple[Array, Array]:
     """Return positions after Newton's steps, and which of them are closed and near."""
-    start = q
-    for _ in range(CORRECTIONS):
-        r, J = closing.relative(q, numbers)
-        q = closing.moved(q, Newton.of(J, SINGULAR).onto(r))
-    r, _ = closing.relative(q, numbers)
-    way = largest(closing.difference(start, q))
-    return q, (largest(r) < CLOSED_ON_THE_WAY) & (way < LONGEST_STEP)
+    found = newton(closing.relative, closing.moved, q, numbers, CORRECTIONS)
+    way = largest(closing.difference(q, found.q))
+    return found.q, (largest(found.r) < CLOSED_ON_THE_WAY) & (way < LONGEST_STEP)
 
 
 def _exact(closing: Closing, q: Array, goal: Array, arrived: Array) -> Array:

@@ -23,7 +23,9 @@ from mbd_bridge.model import RANK_TOLERANCE, Across, Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import Actuation, actuated_velocities, actuation
 from mbd_bridge.solve.assembly import assemble
+from mbd_bridge.solve.closing import Newton, newton
 from mbd_bridge.solve.dynamics import prepare_constraints
+from mbd_bridge.solve.moves import moved
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of
@@ -274,7 +276,7 @@ class LoopChecker:
         self._still = np.zeros(model.nv)
 
     def at(self, q: Array) -> tuple[Array, Array]:
-        """Return Φ (m,) and Φ_q (m, nv)."""
+        """Return Φ (..., m) and Φ_q (..., m, nv) at positions (..., nq)."""
         phi, phi_q, _ = self.values(q, self._still)
         return phi / self.model.row_scale, self.model.scaled_jacobian(phi_q)
 
@@ -326,13 +328,16 @@ class LoopChecker:
 
         Redundant rows stay as open as the machine's imprecise numbers leave them.
         """
-        scale, allowed = self.model.velocity_scale, max(CLOSED_BESIDE, self.choice().leeway)
-        for _ in range(CORRECTIONS):
-            step, phi = self.correction(q, WEAK_BESIDE)
-            if (
-                np.abs(step).max(initial=0.0) < CLOSED_BESIDE
-                and np.abs(phi).max(initial=0.0) < allowed
-            ):
-                return q
-            q = self.model.integrate(q, -scale * step)
-        return None
+        found = newton(
+            lambda q, _: self.at(q),
+            lambda q, step: moved(self.model, q, self.model.velocity_scale * step),
+            q[None],
+            np.zeros(1, dtype=int),
+            CORRECTIONS,
+            steps=lambda r, J: Newton.of(J, WEAK_BESIDE).onto(r),
+            done=CLOSED_BESIDE,
+        )
+        allowed = max(CLOSED_BESIDE, self.choice().leeway)
+        closed = found.arrived[0] and np.abs(found.r).max(initial=0.0) < allowed
+        place: Array = found.q[0]
+        return place if closed else None
