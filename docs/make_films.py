@@ -29,20 +29,19 @@ def turn() -> mbd.simulation.Simulation:
     linkage = mbd.load(URDF / "crank_rocker.urdf")
     start = linkage.assemble(near={"crank": 0.0}, fixed="crank").q
     course = {"crank": lambda t: np.pi * t}
-    return mbd.simulate(linkage, 2.0, step=1e-3, q=start, every=10, prescribed=course)
+    return linkage.simulate(2.0, step=1e-3, q=start, every=10, prescribed=course)
 
 
 def main(folder: Path) -> None:
     """Draw all of them into a folder."""
-    mbd.render(turn(), folder / "four_bar.gif", loads=LOADS, size=SIZE, fps=FPS)
+    turn().render(folder / "four_bar.gif", loads=LOADS, size=SIZE, fps=FPS)
 
     arm = mbd.load(URDF / "kuka_iiwa.urdf")
     motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
     joints = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"]
-    mbd.render(arm, folder / "see_arm.png", motion, time=0.6, loads=joints, centre=True)
+    arm.render(folder / "see_arm.png", motion, time=0.6, loads=joints, centre=True)
     loaded = arm.with_payload("lbr_iiwa_link_ee", 5.0, (0.0, 0.0, 0.1))
-    mbd.render(
-        loaded,
+    loaded.render(
         folder / "tutorial_arm.png",
         motion,
         time=1.0,
@@ -54,14 +53,13 @@ def main(folder: Path) -> None:
     near = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
     start = ralf.assemble(near, fixed=("theta1", "theta3")).q
     course = {"theta1": "-0.3 + 0.3*(1 - cos(pi*t))", "theta3": "-0.2 - 0.2*(1 - cos(pi*t))"}
-    lifted = mbd.simulate(ralf, 0.2, step=2e-4, q=start, prescribed=course)
-    mbd.render(lifted, folder / "see_bent.png", time=0.1, exaggerate=50, size=(640, 480))
+    lifted = ralf.simulate(0.2, step=2e-4, q=start, prescribed=course)
+    lifted.render(folder / "see_bent.png", time=0.1, exaggerate=50, size=(640, 480))
 
     bar = mbd.load(URDF / "four_bar.urdf")
     tilted = mbd.load(URDF / "four_bar.urdf", gravity=(0, -4, -9))
     place = bar.assemble(near={"crank": 0.5}, fixed="crank").q
-    mbd.render(
-        tilted,
+    tilted.render(
         folder / "see_undetermined.png",
         q=place,
         loads=["elbow", "crank"],

@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
     loads = arm.joint_loads(motion, joints=["lbr_iiwa_joint_3", "lbr_iiwa_joint_4"])
     bar = mbd.load(URDF / "four_bar.urdf")
     start = bar.assemble({"crank": 0.3}, fixed="crank").q
-    run = mbd.simulate(bar, 2.0, q=start, every=5)
+    run = bar.simulate(2.0, q=start, every=5)
     pin = run.joint_loads("coupler_pin")
     pictures = {
         "loads": loads.plot()[0],
@@ -57,8 +57,8 @@ def bent() -> Any:
     near = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
     start = ralf.assemble(near, fixed=("theta1", "theta3")).q
     command = {"theta1": "-0.3 + 0.3*(1 - cos(pi*t))", "theta3": "-0.2 - 0.2*(1 - cos(pi*t))"}
-    run = mbd.simulate(ralf, 1.0, step=2e-4, q=start, prescribed=command)
-    return mbd.flexible.deflections(run, link="upper").plot()[0]
+    run = ralf.simulate(1.0, step=2e-4, q=start, prescribed=command)
+    return run.deflections(link="upper").plot()[0]
 
 
 def motors(arm: mbd.Mechanism, motion: mbd.Motion) -> list[Any]:

@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
         page_path = Path(place) / "report.html"
         arm = mbd.load(URDF / "kuka_iiwa.urdf")
         motion = URDF / "kuka_iiwa_motion.csv"
-        mbd.report(arm, page_path, motion, JOINTS, date="2026-03-31", **TITLE)
+        arm.report(page_path, motion, JOINTS, date="2026-03-31", **TITLE)
         browser = running.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(viewport=VIEW)
         page.goto(page_path.as_uri())

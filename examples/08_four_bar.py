@@ -12,7 +12,7 @@ for name, value in zip(bar.coordinate_names, start.q, strict=True):
     print(f"{name:<12}{value:8.4f} rad")
 print(bar.loops.report(start.q))
 
-run = mbd.simulate(bar, 2.0, q=start.q, v=start.v, every=10)
+run = bar.simulate(2.0, q=start.q, v=start.v, every=10)
 drift = np.abs(run.energy - run.energy[0]).max()
 print(f"{run.steps} steps; energy to {drift:.0e} J, loop closed to {run.closure.max():.0e}")
 print(f"first acceleration of the crank {run.a[0, 0]:.3f} rad/s², closed form 5.886")

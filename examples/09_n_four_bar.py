@@ -29,7 +29,7 @@ for windows, expected in TIP.items():
     row = n_four_bar(windows)
     start = row.assemble(velocity={"crank0": 1.0}, fixed="crank0")
     report = row.loops.report(start.q)
-    run = mbd.simulate(row, 10.0, step=1e-3, q=start.q, v=start.v, every=1000)
+    run = row.simulate(10.0, step=1e-3, q=start.q, v=start.v, every=1000)
     angle = run.q[-1, 0]
     away = np.hypot(np.sin(angle) - expected[0], np.cos(angle) - expected[1])
     drift = np.abs(run.energy / run.energy[0] - 1.0).max()

@@ -25,7 +25,7 @@ parameters = {
 
 # One second at three turns a second; every variant starts from a position that closes its loop.
 prescribed = {"crank": lambda t: 0.5 + 6.0 * np.pi * t}
-batch = mbd.simulate_batch(linkage, 1.0, prescribed=prescribed, parameters=parameters, every=10)
+batch = linkage.simulate(1.0, prescribed=prescribed, parameters=parameters, every=10)
 print(batch)
 force, _ = batch.joint_loads(["coupler_pin"]).peaks("coupler_pin")
 torque = np.abs(batch.prescribed_forces["crank"]).max(axis=1)
@@ -39,6 +39,6 @@ for name, value in (("lightest loaded", best), ("heaviest loaded", int(np.argmax
 
 # A variant is a mechanism like any other.
 own = mbd.Mechanism(batch.model_of(best))
-run = mbd.simulate(own, 1.0, prescribed=prescribed, every=10)
+run = own.simulate(1.0, prescribed=prescribed, every=10)
 alone = np.linalg.norm(run.joint_loads("coupler_pin").force[:, 0, [0, 2]], axis=1).max()
 print("simulated alone, its pin carries the same:", np.isclose(alone, force[best], rtol=1e-9))

@@ -14,7 +14,7 @@ motion = arm.read_motion(URDF / "kuka_iiwa_motion.csv")
 loads = arm.joint_loads(motion, joints=["lbr_iiwa_joint_2", "lbr_iiwa_joint_4"], in_="parent")
 
 bar = mbd.load(URDF / "four_bar.urdf")
-run = mbd.simulate(bar, 2.0, q=bar.assemble({"crank": 0.3}, fixed="crank").q, every=10)
+run = bar.simulate(2.0, q=bar.assemble({"crank": 0.3}, fixed="crank").q, every=10)
 pin = run.joint_loads("coupler_pin")
 
 pictures = {

@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as name:
             f"NumPy:  {file[column].max():.3f} {file['units'][list(file['columns']).index(column)]}"
         )
 
-    run = mbd.simulate(mbd.load(URDF / "pendulum.urdf"), 1.0, q=[1.0], every=10)
+    run = mbd.load(URDF / "pendulum.urdf").simulate(1.0, q=[1.0], every=10)
     run.save(folder / "run.h5", run.joint_loads())
     swing = mbd.load(URDF / "pendulum.urdf").read_motion(folder / "run.h5")
     print(swing)

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 # A linkage: pins of loops load their links as well, and what is not determined is marked.
 bar = mbd.load(URDF / "four_bar.urdf")
-run = mbd.simulate(bar, 1.0, q=bar.assemble({"crank": 0.3}, fixed="crank").q)
+run = bar.simulate(1.0, q=bar.assemble({"crank": 0.3}, fixed="crank").q)
 rocker = run.free_body("rocker", at="coupler_pin.fz")
 pin, names = rocker["coupler_pin"], ("fx", "fy", "fz", "mx", "my", "mz")
 unsure = [name for name, sure in zip(names, pin.unique, strict=True) if not sure]

@@ -36,8 +36,7 @@ def height(link, t, q, v):
 
 # five_dof_vehicle.forces.yaml has springs and dampers; they carry the weight at zero coordinates
 vehicle = mbd.load(Path(__file__).parents[1] / "urdf" / "five_dof_vehicle.urdf")
-run = mbd.simulate(
-    vehicle,
+run = vehicle.simulate(
     2.5,
     step=1 / 6000,
     every=60,

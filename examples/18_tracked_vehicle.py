@@ -37,7 +37,7 @@ def felt_in(run: mbd.simulation.Simulation) -> np.ndarray:
 q, v = vehicle.neutral(), np.zeros(vehicle.nv)
 weight = (44000 + 12 * 450) * 9.81
 q[2], v[0] = 0.55 + WHEEL - weight / 12 / PADS[0], 11.0
-run = mbd.simulate(vehicle, 3.5, step=5e-4, every=4, q=q, v=v, forces=[*vehicle.forces, *loose])
+run = vehicle.simulate(3.5, step=5e-4, every=4, q=q, v=v, forces=[*vehicle.forces, *loose])
 felt, parts = felt_in(run), [run.force_elements[track.name] for track in loose]
 load = np.array([part[f"normal_force_{k}"] for part in parts for k in range(1, 7)])
 print(f"{vehicle.nq} coordinates, {len(vehicle.model.cuts)} loops")
@@ -49,6 +49,6 @@ print(f"hull: {np.ptp(run.q[:, 2]):.3f} m up and down, {v[0] - run.v[-1, 0]:.2f}
 tight = [*vehicle.forces, *(replace(one, tension=TENSION, stiffness=BAND) for one in loose)]
 rest = mbd.linear.equilibrium(mbd.System(vehicle, forces=tight), near={"root_joint.z": float(q[2])})
 v[:3] = vehicle.placement(rest.q, "hull")[:3, :3].T @ [11.0, 0.0, 0.0]
-banded = mbd.simulate(vehicle, 3.5, step=5e-4, every=4, q=rest.q, v=v, forces=tight)
+banded = vehicle.simulate(3.5, step=5e-4, every=4, q=rest.q, v=v, forces=tight)
 pull = banded.force_elements["track_left"]["tension"]
 print(f"bands: {felt_in(banded).max():.2f} m/s² at most, tension up to {pull.max() / 1e3:.0f} kN")

@@ -29,8 +29,8 @@ def rack(t):
 q, v = car.neutral(), np.zeros(car.nv)
 q[2], v[0] = 0.535, SPEED
 v[[car.model.velocity_names.index(wheel) for wheel in WHEELS]] = SPEED / (RADIUS - 0.015)
-run = mbd.simulate(
-    car, 10.0, q=q, v=v, forces=[*car.forces, *tyres], prescribed={"rack": rack}, every=10
+run = car.simulate(
+    10.0, q=q, v=v, forces=[*car.forces, *tyres], prescribed={"rack": rack}, every=10
 )
 after = run.time >= 4.0  # it has settled on its springs
 x, y = run.q[after, 0], run.q[after, 1]

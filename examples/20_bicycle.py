@@ -41,7 +41,7 @@ for speed in (3.0, 5.0, 7.0):
 start = bicycle.assemble(
     {"frame.qx": 0.01}, velocity={"rear_wheel": 5.0 / REAR_RADIUS}, fixed=["rear_wheel"]
 )
-run = mbd.simulate(bicycle, 6.0, q=start.q, v=start.v, every=2000)
+run = bicycle.simulate(6.0, q=start.q, v=start.v, every=2000)
 x, y, z, w = run.q[:, 3:7].T
 lean = np.degrees(np.arcsin(2.0 * (y * z + x * w)))
 for t, angle in zip(run.time, lean, strict=True):

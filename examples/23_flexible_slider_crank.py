@@ -22,9 +22,7 @@ def turned(machine, still=()):
     begin = {"crank": 0.0} | dict.fromkeys(still, 0.0)
     rates = {"crank": SPEED} | dict.fromkeys(still, 0.0)
     at = machine.assemble(begin, fixed=list(begin), velocity=rates)
-    return mbd.simulate(
-        machine, 2 * TURN, step=STEP, q=at.q, v=at.v, prescribed={"crank": f"{SPEED}*t"}
-    )
+    return machine.simulate(2 * TURN, step=STEP, q=at.q, v=at.v, prescribed={"crank": f"{SPEED}*t"})
 
 
 run, stiff = turned(bending, modes), turned(rigid)
@@ -36,7 +34,5 @@ for name, motion in (("bending", run), ("rigid", stiff)):
 
 # Stress at the worst instant, from the balance of the part beyond each section
 k = int(np.abs(middle).argmax())
-loads = mbd.flexible.section_loads(
-    bending, "rod", [0.075, 0.15, 0.225], run.q[k], run.v[k], run.a[k]
-)
+loads = bending.section_loads("rod", [0.075, 0.15, 0.225], run.q[k], run.v[k], run.a[k])
 print("bending", loads.bending.round(2), "N m, stress", (loads.largest_stress / 1e6).round(), "MPa")

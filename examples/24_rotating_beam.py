@@ -11,7 +11,7 @@ SPEED, RISE = 6.0, 15.0  # rad/s, and s until it is reached
 
 beam = mbd.load(FILE, gravity=(0, 0, 0))
 angle = f"({SPEED}/{RISE})*(t^2/2 + ({RISE}/(2*pi))^2*(cos(2*pi*t/{RISE}) - 1))"
-run = mbd.simulate(beam, RISE, step=5e-3, prescribed={"hub": angle})
+run = beam.simulate(RISE, step=5e-3, prescribed={"hub": angle})
 tip = run.q[:, 1:].sum(axis=1)  # all modes are 1 m at the end
 k = int(tip.argmin())
 print(

@@ -10,8 +10,8 @@ FILE = Path(__file__).parents[1] / "urdf" / "flexible_pendulum.urdf"
 
 strip = mbd.load(FILE)  # flexible_pendulum.flex.yaml says that the strip bends
 rigid = mbd.load(FILE, flexible=())
-run = mbd.simulate(strip, 1.5, step=1e-4, q=[np.pi / 2, 0.0, 0.0])  # let go where it is level
-stiff = mbd.simulate(rigid, 1.5, step=1e-4, q=[np.pi / 2])
+run = strip.simulate(1.5, step=1e-4, q=[np.pi / 2, 0.0, 0.0])  # let go where it is level
+stiff = rigid.simulate(1.5, step=1e-4, q=[np.pi / 2])
 
 tip = run.q[:, 1] + run.q[:, 2]  # both modes are 1 m at the end
 print(f"the end deflects by {1e3 * np.abs(tip).max():.1f} mm at most")

@@ -22,7 +22,7 @@ still = mbd.System(arm, prescribed=dict.fromkeys(course, "0"))
 rest = mbd.linear.equilibrium(still)  # the forearm hangs by its own weight, wrist and tool
 print(f"at rest the forearm hangs by {-1e3 * rest.q[down].sum():.2f} mm")
 
-run = mbd.simulate(arm, SECONDS, step=1e-4, q=rest.q, prescribed=course)
+run = arm.simulate(SECONDS, step=1e-4, q=rest.q, prescribed=course)
 tip = 1e3 * run.q[:, side].sum(axis=1)
 moving, after = run.time <= STOP, run.time > STOP
 print(f"it bends by {np.abs(tip[moving]).max():.2f} mm while it turns")

@@ -7,33 +7,22 @@ from mbd_bridge import (
     loads as loads,
     simulation as simulation,
 )
-from mbd_bridge.api.convert import convert as convert
 from mbd_bridge.api.load import load as load
 from mbd_bridge.api.mechanism import Mechanism as Mechanism
-from mbd_bridge.api.pictures import render as render, show as show, web_view as web_view
-from mbd_bridge.api.report import report as report
 from mbd_bridge.api.samples import models as models
-from mbd_bridge.api.sensors import compensate_sensors as compensate_sensors
 from mbd_bridge.applications import (
     linear as linear,
     motors as actuators,  # noqa: F401 - another name
     studies as studies,
 )
-from mbd_bridge.applications.fmu.export import export_fmu as export_fmu
-from mbd_bridge.applications.formulas.model import symbolic as symbolic
 from mbd_bridge.applications.real_time.runner import RealTime as RealTime
-from mbd_bridge.applications.studies.run import study as study
 from mbd_bridge.base import errors as errors
 from mbd_bridge.base.errors import MbdError as MbdError, MbdWarning as MbdWarning
 from mbd_bridge.forces.varying import Input as Input, Sampled as Sampled
 from mbd_bridge.model import Builder as Builder
 from mbd_bridge.motion import Motion as Motion
 from mbd_bridge.motion.external import ExternalForces as ExternalForces
-from mbd_bridge.simulation.batch.run import simulate_batch as simulate_batch
 from mbd_bridge.simulation.equations import Equations as Equations
-from mbd_bridge.simulation.right_hand_side import right_hand_side as right_hand_side
-from mbd_bridge.simulation.run.driver import simulate as simulate
-from mbd_bridge.simulation.steps.source import step_source as step_source
 from mbd_bridge.simulation.system import System as System
 
 __version__: str

@@ -1,7 +1,5 @@
 """The public names of `mbd_bridge.flexible`, each with its module."""
 
-from mbd_bridge.api.deflections import deflections as deflections
-from mbd_bridge.api.sections import section_loads as section_loads
 from mbd_bridge.files.modal import (
     load_modal_basis as load_modal_basis,
     save_modal_basis as save_modal_basis,

@@ -31,7 +31,7 @@ def first_use(number: int) -> float:
     """Use what imports other packages: files, loops, a simulation, modes, a noisy recording."""
     rocker = mbd.load(OWN / "crank_rocker.urdf")
     start = rocker.assemble({"crank": 0.5})
-    run = mbd.simulate(rocker, 0.01, q=start.q)
+    run = rocker.simulate(0.01, q=start.q)
     arm = mbd.load(OWN / "kuka_iiwa.urdf")
     motion = arm.read_motion(OWN / "kuka_iiwa_motion.csv")
     return float(np.abs(arm.joint_loads(motion).force).max() + run.q[-1, 0])

@@ -43,8 +43,8 @@ def angles(count: int) -> np.ndarray:
 
 def alone(angle: float, seconds: float) -> tuple[float, str, int]:
     """Return the lost energy, the status, and how many steps were past a flat position."""
-    run = mbd.simulate(
-        mbd.load(own_urdfs()["four_bar"]), seconds, q=angle * TURN, every=100, check=False
+    run = mbd.load(own_urdfs()["four_bar"]).simulate(
+        seconds, q=angle * TURN, every=100, check=False
     )
     return lost(angle, run.q, run.v), run.status, run.detours
 
@@ -52,7 +52,7 @@ def alone(angle: float, seconds: float) -> tuple[float, str, int]:
 def together(starts: np.ndarray, seconds: float) -> list[tuple[float, str]]:
     """Return lost energies and statuses of a batch."""
     bar = mbd.load(own_urdfs()["four_bar"])
-    batch = mbd.simulate_batch(bar, seconds, q=starts[:, None] * TURN, every=100)
+    batch = bar.simulate(seconds, q=starts[:, None] * TURN, every=100)
     pairs = zip(starts, batch.q, batch.v, strict=True)
     return [(lost(*one), status) for one, status in zip(pairs, batch.status, strict=True)]
 

@@ -173,15 +173,15 @@ class Case:
 
     def run(self, **options: Any) -> np.ndarray:
         torque = self.tau
-        found = mbd.simulate(
-            self.machine, STEP, step=STEP, q=self.q, torque=lambda t, q, v: torque, **options
+        found = self.machine.simulate(
+            STEP, step=STEP, q=self.q, torque=lambda t, q, v: torque, **options
         )
         return found.v[-1] / STEP
 
     def batch_run(self) -> np.ndarray:
         torque = self.tau
-        found = mbd.simulate_batch(
-            self.machine, STEP, step=STEP, q=[self.q] * 3, torque=lambda t, q, v: torque
+        found = self.machine.simulate(
+            STEP, step=STEP, q=[self.q] * 3, torque=lambda t, q, v: torque
         )
         return found.v[1, -1] / STEP
 

@@ -52,14 +52,14 @@ def machine(name: str) -> tuple[mbd.Mechanism, dict[str, Any], np.ndarray]:
         start = {"q": at.q, "v": at.v}
     else:
         found, start = mbd.load(own_urdfs()["kuka_iiwa"]), {"q": np.linspace(-0.5, 0.7, 7)}
-    run = mbd.simulate(found, SECONDS, step=2.5e-5, every=16_000, **start)
+    run = found.simulate(SECONDS, step=2.5e-5, every=16_000, **start)
     return found, start, np.concatenate(run.state())
 
 
 def error(name: str, **options: Any) -> tuple[float, int]:
     """Return the error of the last state, rad and rad/s, and the number of steps."""
     found, start, exact = machine(name)
-    run = mbd.simulate(found, SECONDS, **start, **options)
+    run = found.simulate(SECONDS, **start, **options)
     return float(np.abs(np.concatenate(run.state()) - exact).max()), run.steps
 
 

@@ -59,7 +59,7 @@ def first(step: float = 1e-3, every: int = 10, **options: Any) -> PrescribedRun:
     return PrescribedRun(
         arm,
         prescribed,
-        mbd.simulate(arm, 5.0, step=step, every=every, prescribed=prescribed, **options),
+        arm.simulate(5.0, step=step, every=every, prescribed=prescribed, **options),
     )
 
 
@@ -70,7 +70,7 @@ def second_exact(step: float = 1e-4, every: int = 10) -> PrescribedRun:
     rod = Loop("rod", "distance", *ends, length=INCH)
     arm, prescribed = mbd.Mechanism.build(replace(described, loops=(rod,))), second_motions()
     return PrescribedRun(
-        arm, prescribed, mbd.simulate(arm, 1.0, step=step, every=every, prescribed=prescribed)
+        arm, prescribed, arm.simulate(1.0, step=step, every=every, prescribed=prescribed)
     )
 
 
@@ -84,7 +84,7 @@ def second_sprung(
     return PrescribedRun(
         arm,
         prescribed,
-        mbd.simulate(arm, 1.0, step=step, every=every, prescribed=prescribed, **options),
+        arm.simulate(1.0, step=step, every=every, prescribed=prescribed, **options),
     )
 
 

@@ -27,7 +27,7 @@ def moved(
     """Return the position in the end, and the status."""
     options = {"step": step, "every": steps}
     if road == "batch":
-        many = mbd.simulate_batch(machine, steps * step, q=[q] * 3, v=[v] * 3, **options)
+        many = machine.simulate(steps * step, q=[q] * 3, v=[v] * 3, **options)
         return many.q[1, -1], many.status[1]
     if road == "stepper":
         core, none = stepper(machine), np.zeros((len(machine.model.bodies), 6))
@@ -39,9 +39,9 @@ def moved(
             return q, str(met)
         return q, "finished"
     method = {} if road == "run" else {"method": road}
-    run = mbd.simulate(machine, steps * step, q=q, v=v, check=False, **options, **method)
+    run = machine.simulate(steps * step, q=q, v=v, check=False, **options, **method)
     return run.q[-1], run.status
 
 
 def by_one_and_two_threads(*problem, **options):
-    return [mbd.simulate_batch(*problem, **options, threads=number) for number in (1, 2)]
+    return [mbd.simulation.simulate(*problem, **options, threads=number) for number in (1, 2)]

@@ -92,7 +92,7 @@ def after(e, x, y, energy, time):
 def sharp_turn(e, step, x=0.0513, speed=4.0, time=0.04, **options):
     """Return by how much the angles are off after a time, and the run."""
     machine, q, v, y = start(e, x, speed)
-    run = mbd.simulate(machine, time, step=step, q=q, v=v, check=False, **options)
+    run = machine.simulate(time, step=step, q=q, v=v, check=False, **options)
     return angles_apart(run.q[-1], after(e, x, y, run.energy[0], run.time[-1])), run
 
 

@@ -6,8 +6,6 @@ import subprocess
 
 import numpy as np
 
-import mbd_bridge as mbd
-
 FLAGS = ["-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 
@@ -15,7 +13,7 @@ class InC:
     """The compiled step of some equations, run from here."""
 
     def __init__(self, equations, folder, **options):
-        text = mbd.step_source(equations, "step", **options)
+        text = equations.step_source("step", **options)
         (folder / "s.c").write_text(text)
         command = ["cc", *FLAGS, "-shared", "-fPIC", "-o", folder / "s.so", folder / "s.c", "-lm"]
         subprocess.run(command, check=True, capture_output=True)

@@ -196,14 +196,17 @@ def test_each_line_of_a_registration_names_something_that_is_there() -> None:
 
 def test_type_checkers_know_what_applications_add_to_classes() -> None:
     tree = ast.parse((APPLICATIONS / "typed.pyi").read_text(encoding="utf-8"))
-    known = set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            named = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
-            named += [
-                ast.unparse(part.targets[0]) for part in node.body if isinstance(part, ast.Assign)
-            ]
-            known |= {f"{node.name.removeprefix('Of')}.{name}" for name in named}
+    members: dict[str, set[str]] = {}
+    for node in (part for part in tree.body if isinstance(part, ast.ClassDef)):
+        named = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        named |= {ast.unparse(x.targets[0]) for x in node.body if isinstance(x, ast.Assign)}
+        members[node.name] = named.union(*(members[ast.unparse(base)] for base in node.bases))
+    known = {
+        f"{owner.removeprefix('Of')}.{name}"
+        for owner, names in members.items()
+        for name in names
+        if owner.startswith("Of")
+    }
     assert known == set(of_applications("methods"))
 
 

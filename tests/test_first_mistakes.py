@@ -39,19 +39,19 @@ def test_coordinates_by_name_are_told_what_makes_a_position_of_them():
 
 def test_what_is_shown_is_a_motion():
     rod = mbd.load(PENDULUM)
-    for other in (np.zeros(1), mbd.simulate(rod, 0.01, forces=())):
+    for other in (np.zeros(1), rod.simulate(0.01, forces=())):
         with pytest.raises(MbdError, match=r"motion: expected a Motion.*q= for one position"):
-            mbd.render(rod, None, other)
+            rod.render(None, other)
 
 
 def test_true_is_no_number():
     rod = mbd.load(PENDULUM)
     (name,), link, spring = rod.coordinate_names, rod.model.links[-1].name, mbd.forces.JointSpring
     for wrong in (
-        lambda: mbd.simulate(rod, 0.01, forces=[spring(name, stiffness=True)]),
-        lambda: mbd.simulate(rod, 0.01, forces=[spring(name, damping=np.bool_(True))]),
-        lambda: mbd.simulate(rod, 0.01, step=True),
-        lambda: mbd.simulate(rod, 0.01, parameters={f"{link}.mass": True}),
+        lambda: rod.simulate(0.01, forces=[spring(name, stiffness=True)]),
+        lambda: rod.simulate(0.01, forces=[spring(name, damping=np.bool_(True))]),
+        lambda: rod.simulate(0.01, step=True),
+        lambda: rod.simulate(0.01, parameters={f"{link}.mass": True}),
         lambda: rod.mass_matrix(np.array([True])),
         lambda: rod.with_payload(link, True),
     ):
@@ -108,7 +108,7 @@ def test_what_was_given_in_the_wrong_order_is_said(tmp_path):
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     motion = arm.read_motion(PENDULUM.parent / "kuka_iiwa_motion.csv")
     with pytest.raises(MbdError, match=r"path: expected the path of a file, got Motion\(201"):
-        mbd.report(arm, motion, tmp_path / "page.html")
+        arm.report(motion, tmp_path / "page.html")
     with pytest.raises(MbdError, match=r"a motion \(robot.read_motion\)"):
         arm.joint_loads("motion.csv")
 
@@ -133,7 +133,7 @@ def test_an_option_of_a_few_words_says_which_there_are(given):
         rod.joint_loads(rest, rest, rest, external={"rod": np.ones(6)}, external_in=given)
     for option in ("method", "integrator", "correction"):
         with pytest.raises(MbdError, match=rf"{option}=.* is not known; use one of \w+, "):
-            mbd.simulate(rod, 0.1, **{option: given})
+            rod.simulate(0.1, **{option: given})
 
 
 @pytest.mark.parametrize("kind", [int, np.int64, np.int8, np.array])
@@ -142,11 +142,9 @@ def test_a_whole_number_may_be_of_any_integer_type(kind, tmp_path):
     actuations = rod.inverse_dynamics(q, q, q)
     assert np.array_equal(rod.inverse_dynamics(q, q, q, threads=kind(2)), actuations)
     assert np.array_equal(rod.joint_loads(q, q, q, threads=kind(2)).actuation, actuations)
-    run = mbd.simulate(
-        rod, 0.1, every=kind(5), checkpoint=tmp_path / "c.npz", checkpoint_every=kind(10)
-    )
+    run = rod.simulate(0.1, every=kind(5), checkpoint=tmp_path / "c.npz", checkpoint_every=kind(10))
     assert len(run.time) == 21
-    batch = mbd.simulate_batch(rod, 0.1, q=q, every=kind(5), threads=kind(2))
+    batch = rod.simulate(0.1, q=q, every=kind(5), threads=kind(2))
     assert batch.q.shape == (50, 21, 1)
 
 
@@ -157,16 +155,15 @@ def test_what_is_no_whole_number_from_1_is_told_so(given):
     with pytest.raises(MbdError, match=told):
         rod.inverse_dynamics(q, q, q, threads=given)
     with pytest.raises(MbdError, match=told):
-        mbd.simulate_batch(rod, 0.1, q=q, threads=given)
-    for simulate in (mbd.simulate, mbd.simulate_batch):
+        rod.simulate(0.1, q=q, threads=given)
+    for start in (q, q[0]):
         with pytest.raises(MbdError, match="every: expected a whole number from 1"):
-            simulate(rod, 0.1, q=q[0], every=given)
+            rod.simulate(0.1, q=start, every=given)
 
 
-@pytest.mark.parametrize("simulate", [mbd.simulate, mbd.simulate_batch])
-def test_a_name_of_a_file_is_not_a_mechanism_to_simulate(simulate):
-    with pytest.raises(MbdError, match=rf"got str.*mbd.{simulate.__name__}\(mbd.load"):
-        simulate("robot.urdf", 1)
+def test_a_name_of_a_file_is_not_a_mechanism_to_simulate():
+    with pytest.raises(MbdError, match=r"got str.*mbd\.load"):
+        mbd.simulation.simulate("robot.urdf", 1)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 2.0], "crank", 3.0, {"crank": "x"}, {"crank": np.inf}])

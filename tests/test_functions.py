@@ -73,7 +73,7 @@ def test_a_torque_of_many_operations_moves_a_machine_as_its_floats_do():
 
     robot = mbd.load("urdf/kuka_iiwa.urdf")
     q0, v0 = np.linspace(0.1, 0.7, 7), np.linspace(-1.0, 1.0, 7)
-    run = mbd.simulate(robot, 0.05, step=1e-4, q=q0, v=v0, torque=friction, every=100)
+    run = robot.simulate(0.05, step=1e-4, q=q0, v=v0, torque=friction, every=100)
 
     def rate(t, x):
         q, v = x[:7], x[7:]
@@ -92,5 +92,5 @@ def test_a_wrench_and_a_motion_may_choose_and_look_up():
         return np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0])
 
     prescribed = {"crank": lambda t: 0.5 + fn.where(t < 0.0, 0.0, curve(t))}
-    run = mbd.simulate(bar, 0.1, step=1e-3, prescribed=prescribed, external={"coupler": push})
+    run = bar.simulate(0.1, step=1e-3, prescribed=prescribed, external={"coupler": push})
     np.testing.assert_allclose(run.q[:, 0], 0.5 + run.time**3, rtol=0.0, atol=1e-12)

@@ -79,8 +79,8 @@ def test_every_result_with_rows_shows_them(arm, motion, loads, tmp_path):
     still = np.zeros(7)
     pose = arm.joint_loads(still, still, still, JOINTS)
     pendulum = mbd.load(ROOT / "urdf" / "pendulum.urdf")
-    run = mbd.simulate(pendulum, 0.1, q=[0.5])
-    batch = mbd.simulate_batch(pendulum, 0.1, q=[[0.1], [0.2], [0.3]])
+    run = pendulum.simulate(0.1, q=[0.5])
+    batch = pendulum.simulate(0.1, q=[[0.1], [0.2], [0.3]])
     motor = mbd.actuators.Actuator(JOINTS[0], ratio=100.0)
     history = arm.load_history(ROOT / "urdf" / "kuka_iiwa_motion.csv", JOINTS)
     motors = arm.with_actuators([motor]).motors(motion)
@@ -143,7 +143,7 @@ def test_entries_of_several_units_tell_theirs():
     """A crank (rad) and a slider (m); a batch has trajectories before the times."""
     machine = mbd.load(ROOT / "urdf" / "slider_crank.urdf")
     q = machine.assemble({"crank": 0.5}).q
-    batch = mbd.simulate_batch(machine, 0.01, q=np.stack([q, q]))
+    batch = machine.simulate(0.01, q=np.stack([q, q]))
     data = batch.to_xarray()
     units = dict(zip(data.coordinate.values, data.q_units.values, strict=True))
     assert data.q.dims == ("trajectory", "time", "coordinate")

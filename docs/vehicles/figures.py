@@ -18,7 +18,6 @@ sys.path.insert(0, str(HERE.parents[1]))
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 
-import mbd_bridge as mbd  # noqa: E402
 from tests.benchmarks import vehicle_tracked  # noqa: E402
 from tests.oracles import five_dof_vehicle  # noqa: E402
 from tests.vehicles.scripts import example  # noqa: E402
@@ -66,9 +65,7 @@ def five_dof() -> None:
     axes[0].legend(loc="upper right")
     save(figure, "five_dof_vehicle")
     at = run.time[np.argmax(run.outputs["front_wheel"])]
-    mbd.render(
-        run, HERE / "five_dof_vehicle_seen.png", time=float(at), view=(35, 15), size=(720, 420)
-    )
+    run.render(HERE / "five_dof_vehicle_seen.png", time=float(at), view=(35, 15), size=(720, 420))
 
 
 def tracked() -> None:
@@ -90,7 +87,7 @@ def tracked() -> None:
     axes[2].set_ylabel("arms, rad")
     axes[2].legend(ncols=2, fontsize="small")
     save(figure, "tracked_vehicle")
-    mbd.render(run, HERE / "tracked_vehicle_seen.png", time=1.8, view=(35, 12), size=(720, 420))
+    run.render(HERE / "tracked_vehicle_seen.png", time=1.8, view=(35, 12), size=(720, 420))
 
 
 def car() -> None:
@@ -111,7 +108,7 @@ def car() -> None:
         ax.set_ylabel(name)
     axes[1].set_ylim(-0.15, 0.15)
     save(figure, "macpherson_car")
-    mbd.render(run, HERE / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
+    run.render(HERE / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
 
 
 def six() -> None:
@@ -133,7 +130,7 @@ def six() -> None:
         ax.set_ylabel(unit)
     axes[0].legend(loc="upper right", fontsize="small")
     save(figure, "six_wheeler")
-    mbd.render(exact, HERE / "six_wheeler_seen.png", time=1.45, view=(35, 12), size=(720, 420))
+    exact.render(HERE / "six_wheeler_seen.png", time=1.45, view=(35, 12), size=(720, 420))
 
 
 FIGURES = {"five_dof": five_dof, "tracked": tracked, "car": car, "six": six}

@@ -80,7 +80,7 @@ def steered_car() -> Case:
     """Return the car from 4 to 8 s: the lane change."""
     before = falling_car()
     q, v = before.state
-    run = mbd.simulate(before.machine, 4.0, q=q, v=v, every=1000, **before.options)
+    run = before.machine.simulate(4.0, q=q, v=v, every=1000, **before.options)
     options = before.options | {"prescribed": {"rack": car.lane_change}}
     return Case("car, lane change", before.machine, run.state(), (4.0, 8.0), options)
 
@@ -94,8 +94,7 @@ def turning_bar() -> Case:
 
 def ours(case: Case, method: str, longest: float, correction: str = "state") -> Steps:
     """Return the steps of one of the package's methods with the integrator abm."""
-    run = mbd.simulate(
-        case.machine,
+    run = case.machine.simulate(
         case.span[1] - case.span[0],
         start=case.span[0],
         q=case.state[0],
@@ -162,8 +161,8 @@ def computed(case: Case, longest: float, corrected: bool) -> dict[str, Steps]:
 
 def lane(case: Case) -> None:
     """Draw the car's answer (the paper's Figs 8, 10, 11)."""
-    run = mbd.simulate(
-        case.machine, 4.0, start=4.0, q=case.state[0], v=case.state[1], every=10, **case.options
+    run = case.machine.simulate(
+        4.0, start=4.0, q=case.state[0], v=case.state[1], every=10, **case.options
     )
     rack = case.machine.coordinate_names.index("rack")
     sideways = run.a[:, 1] + run.v[:, 0] * run.v[:, 5] - run.v[:, 2] * run.v[:, 3]
@@ -228,7 +227,7 @@ def accuracy(*cases: Case) -> None:
         q, v = case.state
         span = case.span[1] - case.span[0]
         options = {"start": case.span[0], "q": q, "v": v, "every": 100_000} | case.options
-        exact = mbd.simulate(case.machine, span, step=1e-4, **options).v[-1]
+        exact = case.machine.simulate(span, step=1e-4, **options).v[-1]
         size = np.abs(exact).max()
         for longest in (1e-2, 1e-3):
             found = {f"ours, {BASES[0]}": ours(case, BASES[0], longest)}

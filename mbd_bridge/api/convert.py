@@ -1,4 +1,4 @@
-"""A machine from one format of robot files to another."""
+"""A machine as a robot's file of any format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.api.load import load
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import ModelError
@@ -41,19 +40,15 @@ class Converted(NamedTuple):
 
 
 def convert(
-    source: str | PathLike[str] | Mechanism,
-    output: str | PathLike[str],
-    *,
-    form: Form | None = None,
+    machine: Mechanism, output: str | PathLike[str], *, form: Form | None = None
 ) -> Converted:
     """Write a machine as URDF with sidecars, URDF+, MJCF or SDF, as far as each can say it.
 
-    Links keep their frames and joints their coordinates. What the format has no place for is
-    listed in one warning.
+    Its links are rigid (``mbd.load(..., flexible=())``) and keep their frames, joints their
+    coordinates. What the format has no place for is listed in one warning.
 
     Parameters
     ----------
-    source : the robot's file, or a mechanism of rigid links
     output : the file to write. Beside a URDF stand ``NAME.loops.yaml``, ``NAME.forces.yaml`` and
         ``NAME.actuators.yaml`` with what only they can say
     form : "URDF", "URDF+", "MJCF" or "SDF"; None: what the suffix of `output` tells (.urdf, .sdf,
@@ -61,24 +56,22 @@ def convert(
 
     Examples
     --------
-    >>> mbd.convert("cassie.sdf", "cassie.urdf").notes                       # doctest: +SKIP
+    >>> mbd.load("cassie.sdf").convert("cassie.urdf").notes              # doctest: +SKIP
     """
     path = fspath(file_path("output", output))
     kind = form_of(path, form)
     beside = (LOOPS, FORCES, *_stated_suffixes()) if kind in ("URDF", "URDF+") else ()
     with inputs_kept([path, *(str(sidecar_path(Path(path), suffix)) for suffix in beside)]):
-        return _converted(source, path, kind)
+        return _converted(machine, path, kind)
 
 
-def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -> Converted:
+def _converted(robot: Mechanism, path: str, kind: Form) -> Converted:
     """Write a machine, and say what the format has no place for."""
-    if isinstance(source, Mechanism) and source.model.description.source is not None:
-        file = source.model.description.source
-        note_input(file)
+    model, source = robot.model, robot.model.description.source
+    if source is not None:
+        note_input(source)
         for suffix in (LOOPS, FORCES, *_stated_suffixes(), FLEXIBLE):
-            note_input(sidecar_path(Path(file), suffix))
-    robot = source if isinstance(source, Mechanism) else load(source, flexible=())
-    model = robot.model
+            note_input(sidecar_path(Path(source), suffix))
     if model.flexible:
         raise ModelError(
             "links that bend stand in no robot file: convert the rigid machine, "
@@ -97,7 +90,7 @@ def _converted(source: str | PathLike[str] | Mechanism, path: str, kind: Form) -
             left_out.add("that the base floats (load it with floating=True)")
         else:
             described = _on_a_free_joint(described)
-    if not isinstance(source, Mechanism) and existing_sidecar(source, FLEXIBLE):
+    if source is not None and existing_sidecar(source, FLEXIBLE):
         left_out.add("links that bend (NAME.flex.yaml)")
     kept = [FORCES] if robot.forces else []
     kept += [f".{name}.yaml" for name, one in robot.stated.items() if one]

@@ -1,4 +1,4 @@
-"""What a user calls to see a machine: a picture, a film, a window."""
+"""Methods of mechanisms and simulations that show them: a picture, a film, a window, a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import an_instance, flag
-from mbd_bridge.base.errors import ModelError, StateError, one_of, real_number
+from mbd_bridge.base.errors import StateError, one_of, real_number
 from mbd_bridge.base.options import with_options
 from mbd_bridge.base.readable import instant, on_clock
 from mbd_bridge.motion import Motion
@@ -30,7 +30,7 @@ Viewer = Literal["window", "web"]
 
 @with_options
 def render(
-    what: Simulation | Mechanism,
+    machine: Simulation | Mechanism,
     path: str | PathLike[str] | None = None,
     motion: Motion | None = None,
     *,
@@ -45,9 +45,8 @@ def render(
 
     Parameters
     ----------
-    what : a `Simulation`, or a `Mechanism`: along `motion`, or at rest at `q`
     path : ``.png``, ``.jpg``, ``.webp`` for a picture; ``.gif``, ``.mp4`` for a film; None: no file
-    motion : of the mechanism
+    motion : of a mechanism; without one it is at rest, at `q`
     time : s, of the motion, for a picture; its first state if None. Where the motion has stamps of
         a clock (1.7e9 s), one of them, or s after the first
     size : width and height, pixels
@@ -64,7 +63,7 @@ def render(
 
     shot = Shot(size, fps, speed, options["view"])
     check_shot(shot, path)
-    source, _ = _source(what, motion, options)
+    source, _ = _source(machine, motion, options)
     shown = overlays(source.model, options)
     if path is not None and is_film(path):
         if time is not None or len(source.time) < 2:
@@ -82,7 +81,7 @@ def render(
 
 @with_options
 def show(
-    what: Simulation | Mechanism,
+    machine: Simulation | Mechanism,
     motion: Motion | None = None,
     *,
     size: tuple[int, int] = (1200, 800),
@@ -100,7 +99,7 @@ def show(
 
     Parameters
     ----------
-    what, motion, size : see `render`
+    motion, size : see `render`
     speed : seconds of the motion in a second
     playing : whether it plays from the beginning on
     viewer : "window": pybullet's; "web": a page in the browser, served for this computer only, and
@@ -119,21 +118,21 @@ def show(
     one_of("viewer", viewer, get_args(Viewer), StateError)
     check_shot(Shot(size, speed=speed), None)
     if viewer == "web":
-        page = web_view(what, motion, playing=playing, speed=speed, **options)
+        page = web_view(machine, motion, playing=playing, speed=speed, **options)
         from mbd_bridge.view.web.web_view import open_page
 
         open_page(page)
         return
     from mbd_bridge.view.show import show as open_window
 
-    source, rest = _source(what, motion, options)
+    source, rest = _source(machine, motion, options)
     shown, view = overlays(source.model, options), options["view"]
     open_window(source, shown, rest, view=view, size=size, speed=speed, playing=playing)
 
 
 @with_options
 def web_view(
-    what: Simulation | Mechanism,
+    machine: Simulation | Mechanism,
     motion: Motion | None = None,
     *,
     title: str = "",
@@ -150,26 +149,26 @@ def web_view(
 
     Parameters
     ----------
-    what, motion : see `render`
+    motion : see `render`
     title : of the page; "": the machine's name
     playing, speed : whether a motion plays from the beginning on, and its seconds in a second
     **options : of what is seen at first; the page switches marks, and has a slider for deflections
 
     Examples
     --------
-    >>> mbd.web_view(robot, motion, loads="all").save("robot.html")      # doctest: +SKIP
+    >>> robot.web_view(motion, loads="all").save("robot.html")           # doctest: +SKIP
     """
     from mbd_bridge.view.web import WebView
 
     if not 0.0 < real_number("speed", speed, "a positive number") < np.inf:
         raise StateError(f"speed: expected a positive number, got {speed}")
-    source, rest = _source(what, motion, options)
+    source, rest = _source(machine, motion, options)
     shown = overlays(source.model, options)
     return WebView(source, rest, title, shown, options["view"], flag("playing", playing), speed)
 
 
 def _source(
-    what: Simulation | Mechanism,
+    machine: Simulation | Mechanism,
     motion: Motion | None,
     options: LookOptions,
 ) -> tuple[Source, Rest | None]:
@@ -178,25 +177,20 @@ def _source(
 
     q, loads, actuated = options["q"], options["loads"], options["actuated"]
     external = options["external"]
-    if external is not None and (motion is None or not isinstance(what, Mechanism)):
+    if external is not None and (motion is None or not isinstance(machine, Mechanism)):
         raise StateError(
-            "external: forces along a motion of a mechanism, render(robot, path, motion, "
+            "external: forces along a motion of a mechanism, robot.render(path, motion, "
             "external=...); a simulation has its own"
         )
-    if isinstance(what, Simulation):
+    if isinstance(machine, Simulation):
         if motion is not None or q is not None:
             raise StateError("a simulation has its own motion; leave out motion= and q=")
-        return of_simulation(what, loads), None
-    if not isinstance(what, Mechanism):
-        raise ModelError(
-            f"expected a Simulation or a Mechanism, got {type(what).__name__}; load a file first: "
-            f'mbd.load("robot.urdf")'
-        )
+        return of_simulation(machine, loads), None
     if motion is None:
         names = loads if loads == "all" else (loads,) if isinstance(loads, str) else tuple(loads)
         actuators = (actuated,) if isinstance(actuated, str) else actuated
         chosen = None if actuators is None else tuple(actuators)
-        rest = Rest(what.model, names, chosen, what.forces)
+        rest = Rest(machine.model, names, chosen, machine.forces)
         return rest.start(q), rest
     advice = (
         "robot.read_motion(...), q= for one position, or the simulation in place of the machine"
@@ -204,5 +198,5 @@ def _source(
     motion = an_instance("motion", motion, Motion, advice)
     if q is not None:
         raise StateError("a motion has its own positions; leave out q=")
-    forces = external_forces(what.model, external, time=motion.time)
-    return of_motion(what.model, motion, loads, actuated, what.forces, forces), None
+    forces = external_forces(machine.model, external, time=motion.time)
+    return of_motion(machine.model, motion, loads, actuated, machine.forces, forces), None

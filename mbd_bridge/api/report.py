@@ -16,7 +16,6 @@ from mbd_bridge.base.arguments import by_name, file_path
 from mbd_bridge.base.errors import (
     FileError,
     MbdError,
-    ModelError,
     StateError,
     real_number,
     unknown_name,
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from mbd_bridge.view.source import Source
     from mbd_bridge.view.web.description import Description
 
-
-# What a report needs of a motion beside its load history: its worst state, and the 3-D view.
 
 SIZE = (1200, 800)
 """Width and height of the machine's picture, pixels."""
@@ -222,7 +219,7 @@ def loop_report(mechanism: Mechanism, q: Array | None) -> LoopReport | None:
 
 
 def draw(
-    what: Simulation | Mechanism,
+    machine: Simulation | Mechanism,
     worst: WorstState,
     actuated: Iterable[str] | None,
     forces: ExternalForces | None,
@@ -231,20 +228,12 @@ def draw(
     """Return the machine at its worst state, and what is seen; or None, and why."""
     from mbd_bridge.api.pictures import render
 
+    if isinstance(machine, Simulation):
+        when: dict[str, Any] = {"time": worst.time}
+    else:
+        when = {"motion": worst.motion, "actuated": actuated, "external": forces}
     try:
-        if isinstance(what, Simulation):
-            drawn = render(what, time=worst.time, loads=worst.shown, size=SIZE, exaggerate=factor)
-        else:
-            drawn = render(
-                what,
-                None,
-                worst.motion,
-                loads=worst.shown,
-                actuated=actuated,
-                size=SIZE,
-                external=forces,
-                exaggerate=factor,
-            )
+        drawn = render(machine, loads=worst.shown, size=SIZE, exaggerate=factor, **when)
     except MbdError as reason:
         return None, f"No picture: {reason}"
     return drawn, (
@@ -253,15 +242,13 @@ def draw(
     )
 
 
-# ``mbd.report``: one page about a machine and its motions.
-
 STATES = 20
 """Random states at which the other engines are asked."""
 
 
 @with_options
 def report(
-    what: Simulation | Mechanism,
+    machine: Simulation | Mechanism,
     path: str | PathLike[str],
     motion: OneMotion
     | Mapping[str, OneMotion | tuple[OneMotion, ExternalGiven]]
@@ -281,7 +268,7 @@ def report(
     ----------
     what : a `Simulation`, or a `Mechanism` that `motion` moves
     path : of the page
-    motion : of the mechanism; or a file of any length with one, or `loads.streaming.MotionPieces`
+    motion : of a mechanism; or a file of any length with one, or `loads.streaming.MotionPieces`
         of it: then the loads are computed piece by piece. Several motions are load cases:
         {"pick": "pick.csv", "stop": motion}, or a list of files; a pair (motion, forces) has
         external forces of its own. Or `LoadCases` that were computed before, whose machine is
@@ -308,11 +295,9 @@ def report(
         )
     check_place(path)
     title = TitleBlock.of(**part(TitleOptions, options))
-    if not isinstance(what, Simulation | Mechanism):
-        raise ModelError(f"expected a Simulation or a Mechanism, got {type(what).__name__}")
-    factor = check_factor(what.model, options["exaggerate"])
+    factor = check_factor(machine.model, options["exaggerate"])
     reading = Reading.of(**part(ReadingOptions, options))
-    if isinstance(what, Simulation):
+    if isinstance(machine, Simulation):
         if options["external"] is not None:
             raise StateError("a simulation has its own external forces; leave out external=")
         if motion is not None:
@@ -322,13 +307,13 @@ def report(
         if weights is not None or reading.given:
             name = reading.given[0] if reading.given else "weights"
             raise StateError(f"{name}: a simulation has its own motion; leave it out")
-        mechanism = mechanism_of(what)
-        request = LoadRequest.of(what.model, joints, **part(ConventionOptions, options))
+        mechanism = mechanism_of(machine)
+        request = LoadRequest.of(machine.model, joints, **part(ConventionOptions, options))
         counted = options["exponents"], None, options["motors"], options["bearings"]
         asked = HistoryRequest(request, None, *counted)
-        parts = [_simulated(what, mechanism, asked)]
+        parts = [_simulated(machine, mechanism, asked)]
     else:
-        mechanism = what
+        mechanism = machine
         if motion is None:
             raise StateError("a mechanism needs a motion: a Motion, or a file with one")
         asked = HistoryRequest.of(mechanism, joints, options, threads=threads)
@@ -347,7 +332,7 @@ def report(
     there = worst.worst.q is not None
     drawn, caption = None, "" if there else "No picture: these load cases were computed before."
     if options["picture"] and there:
-        drawn, caption = draw(what, worst.worst, options["actuated"], worst.external, factor)
+        drawn, caption = draw(machine, worst.worst, options["actuated"], worst.external, factor)
     subject = Subject(
         mechanism.model,
         cases,

@@ -1,6 +1,7 @@
-# What applications add to classes of the core, for type checkers and editors: when the program runs
-# there is no such module, and `mbd_bridge.base.extensions` adds what ``entry_points.txt`` says.
+# Methods that classes of the core get by ``entry_points.txt``, for type checkers and editors: when
+# the program runs there is no such module, and `mbd_bridge.base.extensions` adds them.
 
+from mbd_bridge.api import convert as converting, flexible, pictures, report as reporting
 from mbd_bridge.applications.bearings import of_mechanism as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
 from mbd_bridge.applications.bearings.bearings import Bearings
@@ -9,13 +10,39 @@ from mbd_bridge.applications.durability.observer import (
     equivalent_band as band_of,
     equivalents as equivalents_of,
 )
-from mbd_bridge.applications.free_body import of_mechanism, of_simulation
+from mbd_bridge.applications.fmu import export
+from mbd_bridge.applications.formulas import model as formulas
+from mbd_bridge.applications.free_body import of_mechanism, of_simulation, sensors
 from mbd_bridge.applications.motors import of_mechanism as motors_of
 from mbd_bridge.applications.motors.actuator import Actuator as Actuator
 from mbd_bridge.applications.motors.files import Actuators as Actuators
 from mbd_bridge.applications.motors.motors import Motors
+from mbd_bridge.applications.studies import run as studies
+from mbd_bridge.simulation import one_or_many
+from mbd_bridge.simulation.right_hand_side import right_hand_side as rates_of
+from mbd_bridge.simulation.steps import source
 
-class OfMechanism:
+class OfSystem:
+    simulate = one_or_many.simulate
+    right_hand_side = rates_of
+    export_fmu = export.export_fmu
+    study = studies.study
+
+class OfEquations:
+    step_source = source.step_source
+
+class Shown:
+    show = pictures.show
+    render = pictures.render
+    web_view = pictures.web_view
+    deflections = flexible.deflections
+    report = reporting.report
+
+class OfMechanism(OfSystem, Shown):
+    section_loads = flexible.section_loads
+    convert = converting.convert
+    symbolic = formulas.symbolic
+    compensate_sensors = sensors.compensate_sensors
     @property
     def stated_actuators(self) -> Actuators | None: ...
     @property
@@ -44,5 +71,5 @@ class OfLoadHistory:
     equivalent_band = band_of
     equivalents = equivalents_of
 
-class OfSimulation:
+class OfSimulation(Shown):
     free_body = of_simulation.free_body_of

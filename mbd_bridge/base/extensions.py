@@ -1,8 +1,9 @@
 """What extends the package, by group and name: imported when it is used, not before.
 
 Each is a line ``name = module:attribute`` under its ``[group]``. The lines of an application are in
-``applications/NAME/entry_points.txt``, so that its folder can be deleted; those of an installed
-package are its entry points (``mbd_bridge.formats``, ...); a script calls `register`.
+``applications/NAME/entry_points.txt``, so that its folder can be deleted, methods that several
+classes have in ``api/entry_points.txt``; those of an installed package are its entry points
+(``mbd_bridge.formats``, ...); a script calls `register`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ GROUPS = {
 }
 """What can be added, in words."""
 
-APPLICATIONS = Path(__file__).parents[1] / "applications"
+PACKAGE = Path(__file__).parents[1]
+APPLICATIONS = PACKAGE / "applications"
 
 _of_scripts: dict[tuple[str, str], Extension] = {}
 
@@ -123,7 +125,8 @@ def of_applications(group: str) -> dict[str, Extension]:
 @cache
 def _by_group() -> dict[str, dict[str, Extension]]:
     found: dict[str, dict[str, Extension]] = {}
-    for file in sorted(APPLICATIONS.glob("*/entry_points.txt")):
+    own = PACKAGE / "api" / "entry_points.txt"
+    for file in (own, *sorted(APPLICATIONS.glob("*/entry_points.txt"))):
         group = ""
         for line in file.read_text(encoding="utf-8").splitlines():
             name, equals, target = line.partition(" = ")

@@ -45,6 +45,9 @@ Group = TypeVar("Group")
 WIDTH = 100
 """Characters of a line of help in a docstring."""
 
+SELF = ("self", "machine")
+"""First arguments of methods, of one class and of several."""
+
 _UNPACKED = re.compile(r"(?:typing\.)?Unpack\[(?:\w+\.)*(\w+)\]")
 _REST = re.compile(r"^( *)\*\*options : .*(?:\n\1 +\S.*)*", re.M)
 """The entry of a docstring in whose place the options stand."""
@@ -168,7 +171,7 @@ def complete(function: Callable[..., Any], group: type[Group], options: Mapping[
 
 def refuse_unknown(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Refuse the first of some names that a function does not take."""
-    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    known = [name for name in inspect.signature(function).parameters if name not in SELF]
     wrong = next(name for name in options if name not in known)
     name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     raise StateError(f"{name}: {unknown_name('option', wrong, known)}")

@@ -33,7 +33,6 @@ def run(options: argparse.Namespace) -> int:
     """Write the file, and say what it cannot hold."""
     import warnings
 
-    from mbd_bridge.api.convert import convert
     from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
 
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     robot = screen.load_robot(options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MbdWarning)  # they are the notes
-        found = convert(robot, options.output, form=options.format)
+        found = robot.convert(options.output, form=options.format)
     for note in found.notes:
         screen.say(note, "warning")
     for file in found.files:

@@ -122,7 +122,6 @@ def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> N
 
 def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     """Return the axes of the picture asked for."""
-    from mbd_bridge.api.deflections import deflections
     from mbd_bridge.simulation.results.pictures import plot_closure
 
     if options.kind in ("motion", "closure", "deflection"):
@@ -130,7 +129,7 @@ def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
         if options.kind == "motion":
             return motion.plot(shared.joints(options))
         if options.kind == "deflection":
-            return deflections(robot, motion, link=options.link, x=options.x).plot()
+            return robot.deflections(motion, link=options.link, x=options.x).plot()
         return [plot_closure(robot.model, motion.time, motion.q)]
     loads = _loads(robot, options)
     if options.kind == "torque-speed":

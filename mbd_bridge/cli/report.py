@@ -56,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page."""
-    from mbd_bridge.api.report import report
     from mbd_bridge.cli import screen
 
     files = case_words.files(options)
@@ -68,8 +67,7 @@ def run(options: argparse.Namespace) -> int:
         name: (case_words.CasePieces(one, robot.model), external.read(one, robot) or {})
         for name, one in case_words.of_each(options, files).items()
     }
-    found = report(
-        robot,
+    found = robot.report(
         options.output,
         cases,
         shared.joints(options),

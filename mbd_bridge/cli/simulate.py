@@ -196,7 +196,6 @@ def _check_count(robot: Mechanism, actuated: list[str], q: Array) -> None:
 def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
-    from mbd_bridge.simulation.run.driver import simulate
 
     _check_checkpoint(options)
     pushes = external.read(options, robot)
@@ -213,8 +212,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
         screen.progress("simulating", steps) as step,
     ):
         warnings.simplefilter("always", MbdWarning)
-        motion = simulate(
-            robot,
+        motion = robot.simulate(
             options.seconds,
             step=options.step,
             q=start.q,

@@ -123,7 +123,6 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show or record; return when the window is closed."""
-    from mbd_bridge.api.pictures import render, show, web_view
     from mbd_bridge.base.errors import MbdWarning, SolveError, StateError
     from mbd_bridge.cli import screen
     from mbd_bridge.view.record import Shot, check_shot
@@ -163,17 +162,16 @@ def run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         if is_page(options.record):
-            web_view(what, **page).save(options.record)
+            what.web_view(**page).save(options.record)
         elif options.web:
-            _serve(web_view(what, playing=True, **page), options.port or 0)
+            _serve(what.web_view(playing=True, **page), options.port or 0)
         elif options.record is None:
             with screen.waiting("opening the window; Escape or Ctrl-C closes it"):
-                show(what, **common)
+                what.show(**common)
         else:
             frames = _frames(time, options)
             with screen.progress("recording", frames) as step:
-                render(
-                    what,
+                what.render(
                     options.record,
                     fps=options.fps,
                     time=options.time,
@@ -214,7 +212,6 @@ def _what(
 ) -> tuple[Simulation | Mechanism, dict[str, Any], Array | None]:
     """Return what is shown, what else `render` and `show` must know of it, and its times, s."""
     from mbd_bridge.cli import screen
-    from mbd_bridge.simulation.run.driver import simulate
 
     if options.motion:
         motion = motion_file.read(options, robot.model)
@@ -228,8 +225,7 @@ def _what(
     steps = options.seconds / options.step if options.step > 0.0 else None
     every = max(1, round(1.0 / (RECORDS * options.step))) if options.step > 0.0 else 1
     with screen.progress("simulating", steps) as step:
-        run = simulate(
-            robot,
+        run = robot.simulate(
             options.seconds,
             step=options.step,
             q=start.q,

@@ -1,7 +1,7 @@
 """Force elements: springs, dampers, bushings, friction, stops, drag, tyres on roads.
 
 >>> spring = mbd.forces.PointSpring(("ground", "bob"), stiffness=100.0)      # doctest: +SKIP
->>> run = mbd.simulate(robot, 1.0, forces=[spring])                          # doctest: +SKIP
+>>> run = robot.simulate(1.0, forces=[spring])                          # doctest: +SKIP
 
 To add an element, write one final frozen class in a file here, see `base.ForceElement`.
 """

@@ -41,7 +41,7 @@ class Input:
 
     Examples
     --------
-    >>> mbd.simulate(arm, 1.0, torque={"grip": mbd.Input("grip")},
+    >>> arm.simulate(1.0, torque={"grip": mbd.Input("grip")},
     ...              inputs={"grip": 2.0})                              # doctest: +SKIP
     """
 
@@ -63,7 +63,7 @@ class Sampled:
 
     Examples
     --------
-    >>> mbd.simulate(arm, 1.0, torque=mbd.Sampled(controller))          # doctest: +SKIP
+    >>> arm.simulate(1.0, torque=mbd.Sampled(controller))          # doctest: +SKIP
     """
 
     function: Callable[[Any, Array, Array], Any]

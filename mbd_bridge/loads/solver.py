@@ -230,7 +230,7 @@ class LoadSolver:
         if self._actuated_joints is not None and self.parameters is not None:
             raise ModelError(
                 "the multipliers of variants with loops come from their simulation: ask "
-                "simulate_batch(..., parameters=...).joint_loads(joints)"
+                "robot.simulate(..., parameters=...).joint_loads(joints)"
             )
         if self._actuated_joints is not None:
             found = self._inverse(

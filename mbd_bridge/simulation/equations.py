@@ -15,7 +15,7 @@ independent rows: that of a state.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,8 +36,13 @@ from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed
 
+if TYPE_CHECKING:
+    from mbd_bridge.applications.typed import OfEquations as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
 
-class Equations:
+
+class Equations(Extended):
     """What a `System` integrates, to be called, traced, compiled and differentiated.
 
     Parameters

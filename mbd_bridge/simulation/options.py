@@ -192,20 +192,24 @@ class TimeOptions(StepOptions, RecordOptions, total=False):
 
 
 @option_group
-class LaneOptions(CompiledStepOptions, total=False):
+class ThreadOptions(TypedDict, total=False):
     """Many trajectories at once.
 
     Parameters
     ----------
-    threads : that share the trajectories
+    threads : that share the trajectories, of several
     """
 
     threads: Annotated[int, Option(1, "N")]
 
 
+class LaneOptions(CompiledStepOptions, ThreadOptions, total=False):
+    """Compiled steps of many trajectories."""
+
+
 @option_group
-class BatchOptions(TimeOptions, StateOptions, GivenOptions, LaneOptions, total=False):
-    """How a batch is run.
+class ProgressOptions(TypedDict, total=False):
+    """What is called meanwhile.
 
     Parameters
     ----------
@@ -213,6 +217,12 @@ class BatchOptions(TimeOptions, StateOptions, GivenOptions, LaneOptions, total=F
     """
 
     progress: Annotated["Callable[[int], None] | None", Option(None)]
+
+
+class BatchOptions(
+    TimeOptions, StateOptions, GivenOptions, LaneOptions, ProgressOptions, total=False
+):
+    """How a batch is run."""
 
 
 @option_group
@@ -248,13 +258,12 @@ class MethodOptions(TypedDict, total=False):
 
 
 @option_group
-class SimulateOptions(TimeOptions, StateOptions, GivenOptions, MethodOptions, total=False):
+class AloneOptions(TypedDict, total=False):
     """How one trajectory is run.
 
     Parameters
     ----------
     check : raise if the motion cannot be continued; False returns what there is, with a status
-    progress : is called with the number of steps taken since the last call
     checkpoint : file that the run is kept in, and from which it goes on if it is there, to the same
         digits. A file of anything else than this very problem is refused; functions are told by
         what they compute, so they must be traceable
@@ -268,10 +277,25 @@ class SimulateOptions(TimeOptions, StateOptions, GivenOptions, MethodOptions, to
     """
 
     check: Annotated[bool, Option(True)]
-    progress: Annotated["Callable[[int], None] | None", Option(None)]
     checkpoint: Annotated["str | PathLike[str] | None", Option(None, "FILE")]
     checkpoint_every: Annotated[int | None, Option(None, "N")]
     events: Annotated["Mapping[str, Watch] | None", Option(None)]
+
+
+class SingleOptions(
+    TimeOptions,
+    StateOptions,
+    GivenOptions,
+    MethodOptions,
+    ProgressOptions,
+    AloneOptions,
+    total=False,
+):
+    """All options of one trajectory."""
+
+
+class SimulateOptions(SingleOptions, ThreadOptions, total=False):
+    """All options of one trajectory or many."""
 
 
 class OwnStepOptions(CompiledStepOptions, StateOptions, total=False):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from mbd_bridge.base.arguments import by_name, flag
 from mbd_bridge.base.errors import ModelError, StateError
@@ -60,6 +60,11 @@ from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.step_result import fed_back
 from mbd_bridge.solve.prepared import Prepared
 
+if TYPE_CHECKING:
+    from mbd_bridge.applications.typed import OfSystem as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
+
 
 class HasModel(Protocol):
     """A mechanism as its user holds it."""
@@ -78,15 +83,15 @@ def agreed(numbers: Mapping[str, int]) -> int:
     return max(several, default=1)
 
 
-def model_of(mechanism: HasModel | Model, call: str = "System") -> Model:
-    """Return the model of what a user holds and gives to a function `call`."""
+def model_of(mechanism: HasModel | Model) -> Model:
+    """Return the model of what a user holds."""
     if isinstance(mechanism, Model):
         return mechanism
     model = getattr(mechanism, "model", None)
     if not isinstance(model, Model):
         raise ModelError(
             f"expected a Mechanism or a System, got {type(mechanism).__name__}; load it first: "
-            f'mbd.{call}(mbd.load("robot.urdf"), ...)'
+            f'mbd.load("robot.urdf")'
         )
     return model
 
@@ -151,7 +156,7 @@ def identity_of(system: System) -> str | None:
     return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}{held}"
 
 
-class System:
+class System(Extended):
     """A mechanism, what acts on it, and the numbers in which its N trajectories differ.
 
     Attributes
@@ -170,7 +175,7 @@ class System:
     Examples
     --------
     >>> pushed = mbd.System(arm, external={"hand": [0, 0, -9.81, 0, 0, 0]})     # doctest: +SKIP
-    >>> run = mbd.simulate(pushed, 2.0)                                         # doctest: +SKIP
+    >>> run = pushed.simulate(2.0)                                              # doctest: +SKIP
     """
 
     model: Model

@@ -117,7 +117,7 @@ class RayCanvas:
             raise MissingPackageError(
                 "pictures and films are computed by embreex: pip install embreex (wheels: x86-64 "
                 "and Apple's processors); a page for the browser needs nothing: "
-                "mbd.web_view(...).save('page.html'), or mbd view --web"
+                "robot.web_view(...).save('page.html'), or mbd view --web"
             )
         self._shapes: list[Shaded] = []
         self._samplers: dict[Texture, Sampler] = {}

@@ -93,7 +93,7 @@ def check_shot(shot: Shot, path: str | os.PathLike[str] | None) -> None:
         known = ", ".join((*DOTS, *FILMS))
         raise FileError(
             f"expected a name that ends with one of {known} (a page, .html, is written by mbd view "
-            f"--record or mbd.web_view(...).save)",
+            f"--record or robot.web_view(...).save)",
             os.fspath(path),
         )
     if ending == ".mp4" and (width % 2 or height % 2):

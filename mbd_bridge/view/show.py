@@ -25,7 +25,7 @@ from mbd_bridge.view.window import FAULT, READY, REFUSED, Order
 
 ADVICE = (
     "a window needs a display (X11, with OpenGL); without one, use the browser: "
-    "mbd.show(..., viewer='web'), mbd view --web; or record: mbd.render(..., 'motion.gif'), "
+    "robot.show(..., viewer='web'), mbd view --web; or record: robot.render(..., 'motion.gif'), "
     "mbd view ... --record motion.gif"
 )
 
@@ -78,7 +78,7 @@ def check_display() -> None:
     if find_spec("pybullet") is None:
         raise MissingPackageError(
             "the window is pybullet's: pip install pybullet (it has wheels up to Python 3.11); or "
-            "use the browser: mbd.show(..., viewer='web'), mbd view --web"
+            "use the browser: robot.show(..., viewer='web'), mbd view --web"
         )
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         raise NoDisplayError(f"DISPLAY is not set: {ADVICE}")

@@ -130,12 +130,12 @@ class Stage:
     @functools.cached_property
     def run(self) -> mbd.simulation.Simulation:
         """A short simulation."""
-        return mbd.simulate(self.machine, 0.01, q=self.q, v=self.v)
+        return self.machine.simulate(0.01, q=self.q, v=self.v)
 
     @functools.cached_property
     def batch(self) -> mbd.simulation.SimulationBatch:
         """Two of them."""
-        return mbd.simulate_batch(self.machine, 0.01, q=np.stack([self.q] * 2), v=self.v)
+        return self.machine.simulate(0.01, q=np.stack([self.q] * 2), v=self.v)
 
     @functools.cached_property
     def loads(self) -> mbd.loads.JointLoads:

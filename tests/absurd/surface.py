@@ -15,15 +15,10 @@ import mbd_bridge as mbd
 from mbd_bridge.applications.bearings import Bearing
 from mbd_bridge.applications.durability import load_spectra
 from mbd_bridge.engines.crosscheck import crosscheck
-from mbd_bridge.simulation.batch.run import simulate_batch
-from mbd_bridge.simulation.right_hand_side import right_hand_side
-from mbd_bridge.simulation.run.driver import simulate
 from mbd_bridge.solve.assembly import assemble, assemble_batch
 from tests.absurd.stage import BUILDING, Stage, builder, stages
 
 BEHIND: dict[str, Callable[..., Any]] = {
-    "simulate": simulate,
-    "simulate_batch": simulate_batch,
     "Mechanism.assemble_batch": assemble_batch,
     "Mechanism.assemble": assemble,
     "Mechanism.crosscheck": crosscheck,
@@ -50,11 +45,10 @@ INNER = (
 MODULES = (mbd, mbd.flexible, mbd.linear)
 """Where public functions are."""
 
+SHOWN = ("show", "render", "web_view", "report")
+
 ELSEWHERE = {
-    "show",
-    "render",
-    "web_view",
-    "report",
+    *(f"{owner}.{name}" for owner in ("Mechanism", "Simulation") for name in SHOWN),
     "Mechanism.load_history",
     "Mechanism.read_loads",
     "Mechanism.read_motion",
@@ -104,13 +98,10 @@ def _functions(kind: str, stage: Stage, folder: Path) -> Iterator[Call]:
         yield _call(
             f"{kind}: {name}", name, lambda f=function: f, function, stage.given, stage.always
         )
-    for name, function in {
-        "right_hand_side": right_hand_side,
-        "LoadSolver": mbd.loads.LoadSolver,
-    }.items():
-        yield _call(
-            f"{kind}: {name}", name, lambda f=function: f, function, stage.given, stage.always
-        )
+    solver = mbd.loads.LoadSolver
+    yield _call(
+        f"{kind}: LoadSolver", "LoadSolver", lambda: solver, solver, stage.given, stage.always
+    )
 
 
 def _receivers(stage: Stage) -> dict[str, Callable[[], Any]]:
@@ -285,7 +276,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Simulation.save", "loads"): lambda g: None,
     ("Simulation.free_body", "at"): lambda g: np.array([0.0, 0.005]),
     ("Simulation.joint_loads", "at"): lambda g: g["at"],
-    ("simulate", "checkpoint"): lambda g: None,
+    ("Mechanism.simulate", "checkpoint"): lambda g: None,
     ("load_forces", "path"): forces_file,
     ("load_modal_basis", "path"): lambda g: modal_file(g["path"]),
     ("load_modal_basis", "model"): lambda g: None,

@@ -60,7 +60,7 @@ def test_the_sweep_sees_what_it_is_to_see():
         lambda bar, q, v: bar.joint_loads(q, v, 0 * v, actuated="crank"),
         lambda bar, q, v: bar.inverse_dynamics(q, v, 0 * v, actuated="crank"),
         lambda bar, q, v: bar.forward_dynamics(q, v, 0 * v),
-        lambda bar, q, v: mbd.simulate(bar, 0.01, q=q, v=v),
+        lambda bar, q, v: bar.simulate(0.01, q=q, v=v),
         lambda bar, q, v: bar.assemble(near={"crank": speed_of(v)}),
         lambda bar, q, v: bar.assemble_batch({"crank": [0.5, speed_of(v)]}),
         lambda bar, q, v: bar.assemble(velocity=v),
@@ -81,8 +81,8 @@ def test_a_quaternion_that_is_none_does_not_start_a_simulation():
     b = mbd.Builder("top").link("top", 1.0, inertia=(0.1, 0.1, 0.2))
     top = mbd.Mechanism.build(b.joint("ball", "spherical", "base", "top"))
     with pytest.raises(StateError, match="unit quaternion"):
-        mbd.simulate(top, 0.01, q=[0.0, 0.0, 0.0, 1.3])
-    batch = mbd.simulate_batch(top, 0.01, q=[[0.0, 0.0, 0.0, 1.3], [0.0, 0.0, 0.0, 1.0]])
+        top.simulate(0.01, q=[0.0, 0.0, 0.0, 1.3])
+    batch = top.simulate(0.01, q=[[0.0, 0.0, 0.0, 1.3], [0.0, 0.0, 0.0, 1.0]])
     assert "unit quaternion" in batch.status[0]
     assert batch.status[1] == "finished"
 
@@ -97,6 +97,6 @@ def test_masked_numbers_are_not_taken_for_numbers():
 def test_variants_whose_parameters_are_all_zero_are_simulated():
     bar = four_bar(1, 2, 1.5, 2.5)
     start = bar.assemble({"crank": 0.5}, fixed="crank")
-    run = mbd.simulate_batch(bar, 0.01, q=start.q, parameters={"gravity": np.zeros(3)})
+    run = bar.simulate(0.01, q=start.q[None], parameters={"gravity": np.zeros(3)})
     assert run.status == ("finished",)
     assert np.abs(run.q[0, -1] - start.q).max() < 1e-15  # what assembling left is projected off

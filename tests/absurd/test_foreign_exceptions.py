@@ -82,7 +82,7 @@ def test_times_too_near_or_too_far_are_refused(folder, pendulum, step):
     table = np.arange(12) * step, np.ones(12)
     for what in ("torque", "prescribed"):
         with pytest.raises(MbdError):
-            mbd.simulate(pendulum, 0.01, **{what: {"hinge": table}})
+            pendulum.simulate(0.01, **{what: {"hinge": table}})
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_run_does_not_travel(machine, act):
 def test_a_compiler_that_is_no_command_is_refused(folder, pendulum, monkeypatch, command):
     monkeypatch.setenv("CC", command)
     with pytest.raises(KernelError, match="CC: expected a command"):
-        mbd.export_fmu(pendulum, "pendulum.fmu")
+        pendulum.export_fmu("pendulum.fmu")
 
 
 NAMES = ["x²", "ﬁ", "fi", "①", "ª", "a b", "class", "1", "", "é", "𝔵", "x", '"""', "\\", "·", "π"]

@@ -200,7 +200,7 @@ def test_a_joint_at_rest_has_no_friction_and_its_rounding_is_no_motion():
 def test_actuated_joints_of_loops_have_motors_whichever_joint_is_cut():
     path = "urdf/crank_rocker.urdf"
     bar = mbd.load(path)
-    run = mbd.simulate(bar, 0.5, q=bar.assemble({"crank": 0.3}, fixed="crank").q, step=5e-3)
+    run = bar.simulate(0.5, q=bar.assemble({"crank": 0.3}, fixed="crank").q, step=5e-3)
     moves = mbd.Motion(run.time, run.q, run.v, run.a, *_names(bar), (), bar.model)
     force = {"coupler": (3.0, 0, -20, 0, 1, 0)}
     for joint in ("crank", "rocker"):
@@ -213,7 +213,7 @@ def test_actuated_joints_of_loops_have_motors_whichever_joint_is_cut():
         bar.with_actuators([Actuator(bar.model.cuts[0].name)])
     names = bar.loops.names
     recut = mbd.load(path, cuts=["rocker"])
-    other = mbd.simulate(recut, 0.5, q=recut.assemble({"crank": 0.3}).q, step=5e-3)
+    other = recut.simulate(0.5, q=recut.assemble({"crank": 0.3}).q, step=5e-3)
     again = mbd.Motion(other.time, other.q, other.v, other.a, *_names(recut), (), recut.model)
     at_cut = recut.motors(again, actuated=[names[0]], external=force)[names[0]]
     at_crank = recut.motors(again, actuated=["crank"], external=force)["crank"]

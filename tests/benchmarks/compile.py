@@ -100,7 +100,7 @@ def simulated(machine_of: Callable[[], mbd.Mechanism], **options: Any) -> Callab
 
     def answer() -> Any:
         robot = machine_of()
-        return mbd.simulate(robot, 3e-3, step=1e-3, check=False, **options)
+        return robot.simulate(3e-3, step=1e-3, check=False, **options)
 
     return answer
 
@@ -109,7 +109,7 @@ def forty_four_bars() -> Any:
     """Simulate a row of four-bars from upright cranks that turn, the bars level."""
     row = n_four_bar(40)
     turning = [1.0 if name.startswith("crank") else -1.0 for name in row.model.velocity_names]
-    return mbd.simulate(row, 3e-3, step=1e-3, v=turning, check=False)
+    return row.simulate(3e-3, step=1e-3, v=turning, check=False)
 
 
 ANSWERS: dict[str, Callable[[], Any]] = {

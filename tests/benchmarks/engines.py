@@ -54,9 +54,9 @@ class Ours:
 
 
 class OurCall(Ours):
-    """The whole call of `mbd.simulate` with all its checks, every state kept."""
+    """The whole call of `robot.simulate` with all its checks, every state kept."""
 
-    name = "ours, whole mbd.simulate"
+    name = "ours, whole simulate"
 
     def __init__(self, bar: mbd.Mechanism, q: Any, v: Any, h: float) -> None:
         self.bar, self.model, self.begin, self.h = bar, bar.model, {"q": q, "v": v}, h
@@ -66,7 +66,7 @@ class OurCall(Ours):
         """Simulate so many steps from the start; return the processor's seconds."""
 
         def call() -> None:
-            found = mbd.simulate(self.bar, steps * self.h, step=self.h, **self.begin)
+            found = self.bar.simulate(steps * self.h, step=self.h, **self.begin)
             self.end = found.q[-1].copy()
 
         return seconds_of(call)

@@ -28,8 +28,8 @@ SECONDS = {"four_bar": 10.0, "forty": 0.5}
 """Of motion: forty in a row, before the position in which they are singular."""
 TURNS = 3
 NAMES = {
-    "nothing": "ours, mbd.simulate, compiled from nothing",
-    "disk": "ours, mbd.simulate, from the cache on disk",
+    "nothing": "ours, simulate, compiled from nothing",
+    "disk": "ours, simulate, from the cache on disk",
     "mujoco_rk4": "MuJoCo RK4, stiff loops, mujoco.rollout of one",
     "mujoco_euler": "MuJoCo Euler, stiff loops, mujoco.rollout of one",
     "mujoco_python": "MuJoCo RK4, stiff loops, mj_step in a Python loop",
@@ -83,13 +83,12 @@ def child(engine: str, name: str, start: dict[str, Any]) -> dict[str, float]:
     start = {key: np.array(value) for key, value in start.items()}
     if engine in OURS:
         began = time.process_time()
-        import mbd_bridge as mbd
 
         imported = time.process_time()
         bar = machine(name)
 
         def motion() -> object:
-            return mbd.simulate(bar, SECONDS[name], step=H, **start)
+            return bar.simulate(SECONDS[name], step=H, **start)
 
     else:
         bar, package = machine(name), engine.split("_")[0]  # read by ours, so it is not counted

@@ -103,7 +103,9 @@ def run() -> list[dict[str, Any]]:
             operations, seconds = steps(machine, q, v, lanes)
             what = f"{name}, a step" + (" in the lanes" if lanes != 1 else "")
             found.append({"what": what, "operations": operations, "time": seconds})
-        whole = partial(mbd.simulate, machine, 10.0, step=H, q=q, v=v)  # nothing to trace
+        whole = partial(
+            mbd.simulation.simulate, machine, 10.0, step=H, q=q, v=v
+        )  # nothing to trace
         best = in_turns([whole, partial(unchecked, whole)], time.process_time)
         found.append({"what": f"{name}, 10 s from Python", "time": best[0] / best[1]})
     for row in found:

@@ -56,7 +56,7 @@ def stream(motion: str, output: str, smooth: str) -> Figures:
     seconds = time.perf_counter() - start
     start = time.perf_counter()
     pieces = MotionPieces(open_table(motion), arm.model, smoothing=Smoothing(smooth))
-    mbd.report(arm, Path(output).with_suffix(".html"), pieces, JOINTS, threads=2)
+    arm.report(Path(output).with_suffix(".html"), pieces, JOINTS, threads=2)
     page = time.perf_counter() - start
     cycles = max(one.cycles for one in history.spectra.spectra)
     return {

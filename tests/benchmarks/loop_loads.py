@@ -53,7 +53,7 @@ def _figures(
 ) -> dict[str, float | str]:
     held = [coordinate for coordinate in near if coordinate in velocity]
     at = machine.assemble(near, fixed=held, velocity=velocity)
-    motion = mbd.simulate(machine, 0.5, step=1e-3, q=at.q, v=at.v)
+    motion = machine.simulate(0.5, step=1e-3, q=at.q, v=at.v)
     repeats = -(-STATES // len(motion.time))
     q, v, a = (np.tile(x, (repeats, 1))[:STATES] for x in (motion.q, motion.v, motion.a))
     solver = machine.load_solver(joints, actuated=actuated)
@@ -64,7 +64,7 @@ def _figures(
         for k in range(SINGLE):
             alone(q[k], v[k], a[k])
 
-    long = mbd.simulate(machine, RECORDS * 1e-4, step=1e-4, q=at.q, v=at.v)
+    long = machine.simulate(RECORDS * 1e-4, step=1e-4, q=at.q, v=at.v)
 
     def records() -> None:
         long.__dict__.pop("_dynamics", None)

@@ -60,13 +60,13 @@ class Batch:
         self.start = {"q": np.tile(q, (TRAJECTORIES, 1)), "v": np.tile(v, (TRAJECTORIES, 1))}
         self.ends = self.start["q"]
         finer = options | {"every": 10 * SECOND}
-        self.exact = mbd.simulate_batch(bar, 1.0, step=H / 10, **self.start, **finer).q[:, -1]
+        self.exact = bar.simulate(1.0, step=H / 10, **self.start, **finer).q[:, -1]
 
     def run(self) -> float:
         """Simulate; return the processor's seconds."""
 
         def call() -> None:
-            found = mbd.simulate_batch(self.bar, 1.0, step=H, **self.start, **self.options)
+            found = self.bar.simulate(1.0, step=H, **self.start, **self.options)
             self.ends = found.q[:, -1].copy()  # not a view that keeps all of it
 
         return seconds_of(call)
@@ -116,7 +116,7 @@ def one_step() -> list[dict[str, Any]]:
     table = [
         row_of(Ours(bar.model, q, v, H), exact),
         row_of(many, exact, f"ours, {lanes} trajectories in the lanes, each", lanes),
-        row_of(OurCall(bar, q, v, H), exact, "ours, whole mbd.simulate, every step kept"),
+        row_of(OurCall(bar, q, v, H), exact, "ours, whole simulate, every step kept"),
     ]
     others = peers(bar.model, q, v, default=True)
     table += [row_of(peer, exact) for peer in others]
@@ -167,7 +167,7 @@ def threads() -> dict[str, float]:
     number = 8 * TRAJECTORIES
     starts = {"q": np.tile(q, (number, 1)), "v": np.tile(v, (number, 1))}
     works = [
-        partial(mbd.simulate_batch, bar, 1.0, step=H, every=100, threads=n, **starts)
+        partial(mbd.simulation.simulate, bar, 1.0, step=H, every=100, threads=n, **starts)
         for n in (1, 2)
     ]
     one, two = in_turns(works)
@@ -182,7 +182,7 @@ def threads() -> dict[str, float]:
 def million() -> dict[str, float]:
     """How far the loop stands open after a million steps, and what became of the energy."""
     bar, q, v = started()
-    motion = mbd.simulate(bar, MILLION * H, step=H, q=q, v=v, every=1000)
+    motion = bar.simulate(MILLION * H, step=H, q=q, v=v, every=1000)
     drift = float(np.abs(motion.energy - motion.energy[0]).max())
     apart = max(gap(bar.model, q) for q in motion.q)
     print(f"a million steps: loop open {apart:.1e} m, energy off {drift:.1e} J")

@@ -56,7 +56,7 @@ def timed(executor: Any, number: int, **more: Any) -> tuple[float, studies.Study
     rocker = mbd.load(mbd.models()["crank_rocker"])
     design = studies.sobol(FACTORS, number, seed=0)
     start = time.perf_counter()
-    found = mbd.study(rocker, design, executor=executor, **MOTION, **more)
+    found = rocker.study(design, executor=executor, **MOTION, **more)
     return time.perf_counter() - start, found
 
 
@@ -108,9 +108,9 @@ def overheads(context: Any) -> list[dict[str, Any]]:
         Client(cluster) as client,
     ):
         for name, executor in {"threads": threads, "processes": pool, "Dask": client}.items():
-            mbd.study(nothing, design, executor=executor, batch=100)
+            mbd.studies.study(nothing, design, executor=executor, batch=100)
             start = time.perf_counter()
-            mbd.study(nothing, design, executor=executor, batch=1)
+            mbd.studies.study(nothing, design, executor=executor, batch=1)
             overhead = (time.perf_counter() - start) / PARTS
             print(f"overhead of a part, two {name}: {1e3 * overhead:.2f} ms")
             rows.append({"executor": name, "overhead of a part": overhead})
@@ -128,9 +128,9 @@ def hundred_workers(seconds: float) -> dict[str, Any]:
         LocalCluster(n_workers=2, threads_per_worker=HUNDRED // 2, dashboard_address=None) as one,
         Client(one) as client,
     ):
-        mbd.study(partial(waiting, seconds), design, executor=client)
+        mbd.studies.study(partial(waiting, seconds), design, executor=client)
         start = time.perf_counter()
-        mbd.study(partial(waiting, seconds), design, executor=client)
+        mbd.studies.study(partial(waiting, seconds), design, executor=client)
         taken = time.perf_counter() - start
     busy = parts * seconds / HUNDRED / taken
     print(

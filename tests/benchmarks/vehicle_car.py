@@ -192,8 +192,8 @@ def run() -> dict[str, Any]:
         SimpleTyre(wheel, RADIUS, STIFFNESS, DAMPING, (0.0, SLIP), FRICTION) for wheel in CARRIERS
     ]
     system = mbd.System(car, forces=[*car.forces, *tyres], prescribed={"rack": RACK})
-    mbd.simulate(system, 0.01, q=q, v=v)
-    exact = mbd.simulate(system, DURATION, step=2e-4, every=1000, q=q, v=v).q[-1, :3]
+    system.simulate(0.01, q=q, v=v)
+    exact = system.simulate(DURATION, step=2e-4, every=1000, q=q, v=v).q[-1, :3]
     results: dict[str, Any] = {}
 
     def show(name: str, h: float, seconds: float, end: Any) -> None:
@@ -207,7 +207,7 @@ def run() -> dict[str, Any]:
         least = np.inf
         for _ in range(3):
             start = time.process_time()
-            found = mbd.simulate(system, DURATION, step=h, q=q, v=v, every=50)
+            found = system.simulate(DURATION, step=h, q=q, v=v, every=50)
             least = min(least, time.process_time() - start)
         show("ours, 30 coordinates, RK4 with projection", h, least, found.q[-1, :3])
     if find_spec("exudyn"):

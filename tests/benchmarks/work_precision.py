@@ -36,7 +36,7 @@ NO_WORSE = 1.2
 """Times the least error: what a looser tolerance may cost."""
 COLOURS = {
     "ours, RK4 with projection": BLUE,
-    "ours, whole mbd.simulate": SKY,
+    "ours, whole simulate": SKY,
     "MuJoCo RK4": VERMILION,
     "MuJoCo Euler": ORANGE,
     "Exudyn bodies, generalized alpha": GREEN,

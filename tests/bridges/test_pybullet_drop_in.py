@@ -140,8 +140,7 @@ def test_states_that_are_reset_are_where_the_next_step_begins(tmp_path):
         assert place == pytest.approx([1.0004, 2, 3], abs=1e-5)
         assert abs(np.dot(turned, turn)) == pytest.approx(1.0, abs=1e-6)
         model = stepper.model
-        free = mbd.simulate(
-            mbd.load(tmp_path / "floater.urdf", floating=True, gravity=(0, 0, 0)),
+        free = mbd.load(tmp_path / "floater.urdf", floating=True, gravity=(0, 0, 0)).simulate(
             1e-3, step=1e-3, q=start[0], v=start[1],
         )  # fmt: skip
         assert model.difference(stepper.q, free.q[-1]) == pytest.approx(np.zeros(7), abs=1e-12)
@@ -175,7 +174,7 @@ def test_torque_control_is_our_forward_dynamics(h, tmp_path):
                     )
             drop_in.stepSimulation(client)
         stepper = drop_in.stepper(body, client)
-        run = mbd.simulate(mbd.load(path), 20 * h, step=h, torque=tau)
+        run = mbd.load(path).simulate(20 * h, step=h, torque=tau)
         assert np.abs(stepper.q - run.q[-1]).max() < 1e-12
         assert np.abs(stepper.tau - tau).max() == 0.0
         drop_in.stepSimulation(client)

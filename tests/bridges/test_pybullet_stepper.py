@@ -86,7 +86,7 @@ def test_without_contact_a_run_is_that_of_simulate():
         tau = np.linspace(1, -1, 7)
         for _ in range(50):
             stepper.step(dict(zip(stepper.model.velocity_names, tau, strict=True)))
-        run = mbd.simulate(mbd.load(URDF / "kuka_iiwa.urdf"), 0.1, step=1e-3, torque=tau)
+        run = mbd.load(URDF / "kuka_iiwa.urdf").simulate(0.1, step=1e-3, torque=tau)
         assert np.abs(stepper.q - run.q[-1]).max() < 1e-12
         assert stepper.time == pytest.approx(0.1)
         assert not stepper.touches
@@ -236,7 +236,7 @@ def test_a_closed_machine_of_which_pybullet_knows_the_tree(touchable_four_bar):
     coarse, fine = (np.abs(b - a).max() for a, b in pairwise(crank))
     assert fine < 0.5 * coarse
     assert fine < 1e-3
-    free = mbd.simulate(bar, 0.25, q=start.q, v=start.v, torque={"crank": -6.0})
+    free = bar.simulate(0.25, q=start.q, v=start.v, torque={"crank": -6.0})
     assert np.abs(free.q[-1, 0] - crank[-1][0]) > 0.02  # the ball did something
 
 

@@ -70,7 +70,7 @@ def test_the_assumptions_say_it_too_and_a_unit_ends_the_question(tmp_path):
 
 
 def test_a_simulation_says_how_far_beyond_the_limit_of_speed_it_is():
-    run = mbd.simulate(mbd.load(ROD), 0.1, v=[25.0])
+    run = mbd.load(ROD).simulate(0.1, v=[25.0])
     assert [note for note in run.notes if "hinge.vel (25 above 20 rad/s)" in note]
 
 

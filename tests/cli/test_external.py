@@ -86,7 +86,7 @@ def test_a_simulation_moves_under_the_force(run, force, tmp_path):
     assert "held beyond its ends, in link axes at 0 0 -0.4 m" in err
     robot = mbd.load(rod)
     given = robot.read_external(tip, outside="hold", point=(0, 0, -0.4))
-    ours = mbd.simulate(robot, 0.2, q=[0.5], external=given)
+    ours = robot.simulate(0.2, q=[0.5], external=given)
     assert np.allclose(read_table(out).column("hinge"), ours.q[:, 0], rtol=1e-14)
 
 

@@ -47,7 +47,7 @@ def test_only_given_forces_and_motions_are_said_to_do_work(simulate, tmp_path):
 def test_a_formula_prescribed_motions_and_the_loads_say_the_force(simulate):
     code, table, err = simulate("--prescribe", "crank=2*pi*t", "--every", "50", "--joints", "crank")
     assert code == 0 and "prescribed motions do work" in err
-    expected = mbd.simulate(mbd.load(BAR), 0.5, prescribed={"crank": "2*pi*t"}, every=50)
+    expected = mbd.load(BAR).simulate(0.5, prescribed={"crank": "2*pi*t"}, every=50)
     assert np.abs(table.column("crank") - 2 * np.pi * table.column("time")).max() < 1e-12
     assert np.allclose(table.column("rocker"), expected.q[:, 2], atol=1e-12)
     assert np.allclose(
@@ -273,9 +273,9 @@ def test_actuated_joints_that_cannot_carry_the_loads_are_refused_before_the_run(
 
 def test_actuated_joints_of_a_tree_and_torques_elsewhere_are_refused():
     with pytest.raises(ModelError, match="has no loops"):
-        mbd.simulate(mbd.load(OWN / "pendulum.urdf"), 0.01).joint_loads(actuated=["hinge"])
+        mbd.load(OWN / "pendulum.urdf").simulate(0.01).joint_loads(actuated=["hinge"])
     bar = mbd.load(BAR)
-    run = mbd.simulate(bar, 0.01, q=bar.assemble({"crank": 0.5}).q, torque={"rocker": 1.0})
+    run = bar.simulate(0.01, q=bar.assemble({"crank": 0.5}).q, torque={"rocker": 1.0})
     with pytest.raises(ModelError, match=r"got crank without rocker.*name them as well"):
         run.joint_loads(actuated="crank")
     assert run.joint_loads(actuated="rocker").actuation.any()
@@ -298,7 +298,7 @@ def test_more_actuated_joints_than_degrees_of_freedom_share_the_loads_of_a_run(s
     code, table, _ = simulate(*words, "--minimum-norm", seconds="0.01")
     assert code == 0 and table is not None
     bar, both = mbd.load(BAR), {"actuated": ["crank", "rocker"], "minimum_norm": True}
-    run = mbd.simulate(bar, 0.01, q=bar.assemble({"crank": 0.5}).q)
+    run = bar.simulate(0.01, q=bar.assemble({"crank": 0.5}).q)
     loads, wanted = run.joint_loads(**both), bar.joint_loads(run.q, run.v, run.a, **both)
     assert np.allclose(loads.force, wanted.force, rtol=1e-12, atol=1e-12)
     assert np.allclose(

@@ -115,7 +115,7 @@ def test_simulate_writes_the_librarys_motion_and_loads(run, tmp_path):
     assert (code, out) == (0, "")
     bar = mbd.load(BAR)
     at = bar.assemble({"crank": np.pi / 6}, fixed="crank")
-    expected = mbd.simulate(bar, 0.2, q=at.q, v=at.v, every=20)
+    expected = bar.simulate(0.2, q=at.q, v=at.v, every=20)
     loads = expected.joint_loads(["crank", "coupler_pin"])
     table = read_table(path)
     assert np.array_equal(table.column("time"), expected.time)

@@ -20,7 +20,7 @@ BAR = str(own_urdfs()["four_bar"])
 def history(tmp_path_factory):
     path = tmp_path_factory.mktemp("run") / "run.h5"
     bar = mbd.load(BAR)
-    run = mbd.simulate(bar, 0.1, q=bar.assemble({"crank": 0.5}, fixed="crank").q)
+    run = bar.simulate(0.1, q=bar.assemble({"crank": 0.5}, fixed="crank").q)
     run.save(path, run.joint_loads())
     return str(path)
 

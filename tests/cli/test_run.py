@@ -27,7 +27,7 @@ def test_a_run_says_how_punctual_it_was_and_writes_the_motion(run, tmp_path):
         assert said in err
     robot = mbd.load(ROCKER)
     start = robot.assemble({"crank": 0.5})
-    same = mbd.simulate(robot, 0.05, q=start.q, torque={"crank": "0.2"})
+    same = robot.simulate(0.05, q=start.q, torque={"crank": "0.2"})
     assert np.abs(robot.read_motion(table).q - same.q).max() < 1e-12
 
 

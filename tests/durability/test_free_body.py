@@ -82,13 +82,13 @@ def test_links_of_a_loop_are_in_equilibrium_whichever_joint_is_cut(cuts):
     authored = four_bar(coupler=1.3)
     q0 = authored.assemble(near={"crank": 0.7, "wrist": 1.0}, fixed="crank").q
     names = ("ground", "crank", "coupler", "rocker")
-    run = mbd.simulate(authored, 0.001, step=1e-3, q=q0)
+    run = authored.simulate(0.001, step=1e-3, q=q0)
     wanted = {name: run.free_body(name, [0.0]) for name in names}
     bar = mbd.Mechanism(build_model(authored.model.description, cuts=cuts))
     angles = dict(zip(authored.coordinate_names, q0.tolist(), strict=True))
     angles["pin"] = -sum(angles.values())  # closes the loop, where it carries the tree
     q = bar.assemble(near={name: angles[name] for name in bar.coordinate_names}).q
-    here = mbd.simulate(bar, 0.001, step=1e-3, q=q)
+    here = bar.simulate(0.001, step=1e-3, q=q)
     for name, other in wanted.items():
         body = here.free_body(name, [0.0])
         assert body.residual.max() < KERNEL
@@ -103,7 +103,7 @@ def test_links_of_a_loop_are_in_equilibrium_whichever_joint_is_cut(cuts):
 @pytest.mark.parametrize("machine", [rssr, lambda: n_four_bar(2)], ids=["rssr", "n-four-bar"])
 def test_links_of_loops_in_motion_are_in_equilibrium(machine):
     built = machine()
-    run = mbd.simulate(built, 0.1, step=1e-3, q=built.assemble().q)
+    run = built.simulate(0.1, step=1e-3, q=built.assemble().q)
     for link in built.model.links:
         body = run.free_body(link.name, [0.0, 0.05, 0.1])
         assert body.residual.max() < 1e-9, link.name  # the motion satisfies its loops so well
@@ -112,7 +112,7 @@ def test_links_of_loops_in_motion_are_in_equilibrium(machine):
 @pytest.mark.parametrize("kind", ["cylindrical", "universal", "spherical"])
 def test_cut_joints_of_other_kinds_act_on_both_their_links(kind):
     bar = four_bar(cut=kind)
-    run = mbd.simulate(bar, 0.02, step=1e-3, q=bar.assemble(near={"crank": 0.5}).q)
+    run = bar.simulate(0.02, step=1e-3, q=bar.assemble(near={"crank": 0.5}).q)
     for link in ("ground", "rocker"):
         assert "pin" in joints_of(bar.model, link)
         assert run.free_body(link, [0.02]).residual.max() < 1e-9
@@ -126,7 +126,7 @@ def test_gears_act_through_the_joints_that_they_couple():
     b.joint("arm", "revolute", "wheel", "arm", (0.5, 0, 0), axis=(0, 1, 0))
     b.couple("teeth", "arm", "wheel", -2.0)
     machine = mbd.Mechanism.build(b)
-    run = mbd.simulate(machine, 0.1, step=1e-3, v=np.array([1.0, -2.0]))
+    run = machine.simulate(0.1, step=1e-3, v=np.array([1.0, -2.0]))
     body = run.free_body("arm", [0.1])
     assert [x.name for x in body.joints] == ["arm"]
     assert abs(body["arm"].moment[0, 1]) > 0.1  # what the teeth do
@@ -138,7 +138,7 @@ def test_a_actuated_machine_and_a_push_on_it():
     bar = four_bar()
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
     push = {"coupler": (3.0, 0.0, 1.0, 0.0, 0.5, 0.0)}
-    run = mbd.simulate(bar, 0.05, step=1e-3, q=q, external=push)
+    run = bar.simulate(0.05, step=1e-3, q=q, external=push)
     body = run.free_body("coupler", [0.0, 0.05])
     assert body.residual.max() < 1e-11
     assert np.allclose(body["external"].wrench, push["coupler"])
@@ -148,7 +148,7 @@ def test_prescribed_motions_act_through_the_joints_that_they_actuator():
     bar = four_bar()
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
     prescribed = {"crank": lambda t: 0.5 + 8.0 * t * t}
-    run = mbd.simulate(bar, 0.1, step=1e-3, q=q, prescribed=prescribed)
+    run = bar.simulate(0.1, step=1e-3, q=q, prescribed=prescribed)
     for link in ("ground", "crank", "coupler", "rocker"):
         assert run.free_body(link, [0.0, 0.05, 0.1]).residual.max() < 1e-12
     assert abs(run.free_body("crank", [0.1])["crank"].moment[0, 1]) > 1.0  # the motor's

@@ -61,7 +61,7 @@ def bodies():
     motion = arm.read_motion("urdf/kuka_iiwa_motion.csv")
     tree = arm.free_body("lbr_iiwa_link_3", motion).at()
     bar = four_bar()
-    run = mbd.simulate(bar, 0.2, step=1e-3, q=bar.assemble(near={"crank": 0.5}).q)
+    run = bar.simulate(0.2, step=1e-3, q=bar.assemble(near={"crank": 0.5}).q)
     return {"tree": tree, "loop": run.free_body("rocker")}
 
 

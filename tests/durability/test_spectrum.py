@@ -209,7 +209,7 @@ def test_turning_the_axes_turns_the_worst_direction():
 def test_undetermined_components_are_marked():
     bar = four_bar()
     q0 = bar.assemble(near={"crank": 0.5}, fixed="crank").q
-    run = mbd.simulate(bar, 0.05, step=1e-3, q=q0)
+    run = bar.simulate(0.05, step=1e-3, q=q0)
     found = load_spectra(run.joint_loads(["pin"]))
     unique = run.joint_loads(["pin"]).determined[0]
     assert not unique.all() and unique.any()
@@ -267,7 +267,7 @@ def test_the_picture_draws_every_determined_component_and_marks_the_others():
     with pytest.raises(StateError, match="no joint in these spectra named 'wrist'"):
         found.plot("wrist")
     bar = four_bar()
-    run = mbd.simulate(bar, 0.5, step=1e-3, q=bar.assemble(near={"crank": 0.5}, fixed="crank").q)
+    run = bar.simulate(0.5, step=1e-3, q=bar.assemble(near={"crank": 0.5}, fixed="crank").q)
     pin = run.joint_loads(["pin"])
     shaken = pin.force + np.sin(40 * run.time)[:, None, None]
     force, _ = load_spectra(replace(pin, force=shaken)).plot()

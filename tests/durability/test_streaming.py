@@ -241,7 +241,7 @@ def test_history_of_a_follower_and_of_gears_knows_their_speeds():
 def test_loops_stream_too_and_what_is_not_determined_is_marked(tmp_path):
     bar = four_bar()
     q = bar.assemble(near={"crank": 0.5}, fixed="crank").q
-    run = mbd.simulate(bar, 0.9, step=1e-3, q=q)
+    run = bar.simulate(0.9, step=1e-3, q=q)
     run.save(tmp_path / "run.npz")
     inputs = LoadInputs(bar, actuated=("crank",))
     joints = ["pin", "crank"]

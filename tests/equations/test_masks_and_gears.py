@@ -164,7 +164,7 @@ def test_a_differential_moves_as_its_flywheels_by_hand():
     assert np.allclose(a, [*expected, ratios @ expected], rtol=1e-12)
     loads = machine.joint_loads(near.q, np.zeros(3), a, actuated=["left", "right"])
     assert np.allclose(loads["gears"].actuation, 5.0 * ratios @ expected, rtol=1e-12)
-    run = mbd.simulate(machine, 0.1, q=near.q, v=near.v, torque={"left": 1.0, "right": 2.0})
+    run = machine.simulate(0.1, q=near.q, v=near.v, torque={"left": 1.0, "right": 2.0})
     assert np.allclose(run.q[:, 2], run.q[:, :2] @ ratios + 0.1, atol=1e-12)
 
 
@@ -182,7 +182,7 @@ def test_gears_simulate_within_a_loop():
     assert near.closed and set(near.loops) == {"rack", "lead", "mixed"}
     report = machine.loops.report(near.q)
     assert (report.rank, report.dof) == (3, 1)
-    run = mbd.simulate(machine, 0.05, step=1e-3, q=near.q, v=near.v)
+    run = machine.simulate(0.05, step=1e-3, q=near.q, v=near.v)
     phi, _, _ = machine.kernel("constraints")(run.q[-1], run.v[-1])
     assert np.abs(phi).max() < 1e-12
 

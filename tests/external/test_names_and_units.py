@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.cli import main
 from tests.external.tables import press, write
@@ -52,7 +51,7 @@ def test_names_and_units_that_are_none_are_refused(tmp_path):
 
 def test_commands_take_the_same_options(tmp_path, capfd):
     machine, urdf = press(), tmp_path / "press.urdf"
-    mbd.convert(machine, urdf)
+    machine.convert(urdf)
     words = ["loads", str(urdf), "--q", "stroke=10mm", "--joints", "stroke"]
     words += ["--external", str(others(tmp_path / "o.csv")), "--external-unit", "mm", "kN"]
     names = ["Weg=stroke", "F1=ram.fz", "status="]

@@ -98,7 +98,7 @@ def test_loads_under_process_forces_are_those_of_pinocchio(reference, tmp_path):
 def test_one_force_in_other_axes_and_about_other_points_is_the_same(tmp_path):
     """About the link's origin and a point of it, in the link's axes; about a point of the world."""
     robot, (time, table) = arm(), wave(rows=201)
-    motion = motion_of(mbd.simulate(robot, 1.0, q=[0.3, -0.4, 0.1], every=5))
+    motion = motion_of(robot.simulate(1.0, q=[0.3, -0.4, 0.1], every=5))
     at = robot.placement(motion.q, "hand")
     turn, origin = at[:, :3, :3], at[:, :3, 3]
     wrench = np.stack([np.interp(motion.time, time, column) for column in table.T], axis=-1)
@@ -163,8 +163,8 @@ def test_what_a_simulation_does_under_process_forces_needs_no_actuators(tmp_path
     every = given_forces(robot, tmp_path)
     for name, given in {**every, "all of them": list(every.values())}.items():
         options = {"q": [-2.0, -0.4, 0.1], "v": [1.0, 2.0, 0.3], "step": 1e-3, "every": 20}
-        run = mbd.simulate(robot, 0.3, external=given, **options)
-        free = mbd.simulate(robot, 0.3, **options)
+        run = robot.simulate(0.3, external=given, **options)
+        free = robot.simulate(0.3, **options)
         assert np.abs(run.q - free.q).max() > 1e-3, name
         loads = robot.joint_loads(run.q, run.v, run.a, external=given, t=run.time)
         size = np.abs(loads.wrench).max()
@@ -192,7 +192,7 @@ def test_power_of_process_forces_and_actuators_is_what_the_machine_takes_up(tmp_
 
 def test_a_free_body_holds_the_process_force_and_stays_in_equilibrium(tmp_path):
     robot = arm()
-    motion = motion_of(mbd.simulate(robot, 0.3, q=[0.3, -0.4, 0.1], every=50))
+    motion = motion_of(robot.simulate(0.3, q=[0.3, -0.4, 0.1], every=50))
     every = list(given_forces(robot, tmp_path).values())
     body = robot.free_body("hand", motion, external=every)
     assert body.residual.max() < 1e-12
@@ -201,7 +201,7 @@ def test_a_free_body_holds_the_process_force_and_stays_in_equilibrium(tmp_path):
 
 def test_a_history_and_a_report_count_process_forces_and_say_so(tmp_path):
     robot, (time, table) = arm(), wave()
-    run = mbd.simulate(robot, 1.0, q=[0.3, -0.4, 0.1], every=5)
+    run = robot.simulate(1.0, q=[0.3, -0.4, 0.1], every=5)
     run.save(tmp_path / "m.csv")
     names = [f"hand.{c}" for c in COMPONENTS]
     file = write(tmp_path / "f.csv", ["time", *names], np.column_stack([time, table]))
@@ -211,7 +211,7 @@ def test_a_history_and_a_report_count_process_forces_and_say_so(tmp_path):
     row = np.abs(loads["shoulder"].moment[:, 1]).argmax()
     assert np.isclose(peak.value, loads["shoulder"].moment[row, 1], rtol=1e-9)
     page = tmp_path / "r.html"
-    told = mbd.report(robot, page, tmp_path / "m.csv", external=file, picture=False, check=False)
+    told = robot.report(page, tmp_path / "m.csv", external=file, picture=False, check=False)
     assert told["motion"]["shoulder.my"].peak.value == peak.value
     sentence = "on hand (f.csv): fx, fy, fz, mx, my, mz over time from 0 to 1 s"
     (assumed,) = history.assumptions["external"]
@@ -229,7 +229,7 @@ def test_beyond_a_table_that_ends_with_forces_something_must_be_said(tmp_path):
     with pytest.raises(StateError, match=r"from -0.1 to 0.2 m, the motion from -0.2 .*outside="):
         machine.joint_loads(motion, external=file)
     with pytest.raises(StateError, match="a simulation may go beyond the table"):
-        mbd.simulate(machine, 0.1, external=file)
+        machine.simulate(0.1, external=file)
     deep = motion.q[:, 0] < -0.1
     for outside, force in (("zero", 0.0), ("hold", 500.0)):
         given = machine.read_external(file, outside=outside)

@@ -15,7 +15,7 @@ BIAS = np.array([3.0, -2.0, 1.0, 0.1, 0.2, -0.3])
 
 
 def moved(robot):
-    return motion_of(mbd.simulate(robot, 1.0, q=[0.3, -0.4, 0.1], every=10))
+    return motion_of(robot.simulate(1.0, q=[0.3, -0.4, 0.1], every=10))
 
 
 def readings(path, robot, motion, rows, reads="parent"):
@@ -49,7 +49,7 @@ def test_the_force_that_acted_is_found_in_what_another_program_says_the_sensor_r
     given = readings(tmp_path / "r.csv", robot, motion, raw, reads)
     end = float(motion.time[29])
     for how in ({"bias": BIAS}, {"untouched": (0.0, end)}):
-        found = mbd.compensate_sensors(given, robot, motion, **how)
+        found = robot.compensate_sensors(given, motion, **how)
         assert np.abs(found.along(motion.time, motion.q)["hand"] - force).max() < ROUNDING
         assert "weight and inertia behind it taken away" in found.said[0]
     loads = robot.joint_loads(motion, joints="slide", external=found)
@@ -63,7 +63,7 @@ def test_at_rest_with_nothing_touching_the_force_is_zero(tmp_path):
     motion = mbd.Motion(np.arange(20.0), rows, still, still, *names, model=robot.model)
     raw = pinocchios_loads(robot, motion, np.zeros((20, 6)))
     assert np.abs(raw[:, :3]).max() > 0.4 * 9.81 * 0.5
-    found = mbd.compensate_sensors(readings(tmp_path / "r.csv", robot, motion, raw), robot, motion)
+    found = robot.compensate_sensors(readings(tmp_path / "r.csv", robot, motion, raw), motion)
     assert np.abs(found.along(motion.time, motion.q)["hand"]).max() < ROUNDING
 
 
@@ -76,11 +76,11 @@ def test_a_link_whose_frame_is_not_at_its_joint_has_its_forces_about_its_own_ori
         "<child>hand</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"
     )
     robot = mbd.load(file)
-    motion = motion_of(mbd.simulate(robot, 0.2, q=[0.3], every=10))
+    motion = motion_of(robot.simulate(0.2, q=[0.3], every=10))
     force = wave(len(motion.time))[1]
     body = robot.free_body("hand", motion, external={"hand": force})
     raw = -(body["gravity"].about_origin() + body["inertia"].about_origin() + force)
-    found = mbd.compensate_sensors(readings(tmp_path / "r.csv", robot, motion, raw), robot, motion)
+    found = robot.compensate_sensors(readings(tmp_path / "r.csv", robot, motion, raw), motion)
     assert np.abs(found.along(motion.time, motion.q)["hand"] - force).max() < ROUNDING
 
 
@@ -89,11 +89,11 @@ def test_what_cannot_be_compensated_is_refused(tmp_path):
     motion = moved(robot)
     given = readings(tmp_path / "r.csv", robot, motion, np.zeros((len(motion.time), 6)))
     with pytest.raises(StateError, match="no row from 5 to 6 s"):
-        mbd.compensate_sensors(given, robot, motion, untouched=(5, 6))
+        robot.compensate_sensors(given, motion, untouched=(5, 6))
     with pytest.raises(StateError, match="told twice"):
-        mbd.compensate_sensors(given, robot, motion, untouched=(0, 1), bias=BIAS)
+        robot.compensate_sensors(given, motion, untouched=(0, 1), bias=BIAS)
     with pytest.raises(StateError, match="times within the motion's"):
-        mbd.compensate_sensors(given, robot, motion.part(slice(0, 5)))
+        robot.compensate_sensors(given, motion.part(slice(0, 5)))
     four_bar = mbd.load("urdf/four_bar.urdf")
     with pytest.raises(ModelError, match="without loops"):
-        mbd.compensate_sensors(given, four_bar, motion)
+        four_bar.compensate_sensors(given, motion)

@@ -36,7 +36,7 @@ def test_components_are_found_in_the_usual_spellings(prefix, names):
 
 def recording(tmp_path, robot, rows):
     """Write a motion of the arm with the columns of a sensor; return its path and the motion."""
-    motion = motion_of(mbd.simulate(robot, 1.0, q=[0.3, -0.4, 0.1], every=10))
+    motion = motion_of(robot.simulate(1.0, q=[0.3, -0.4, 0.1], every=10))
     parts = [motion.time, motion.q, motion.v, motion.a, rows]
     columns = ["time", *robot.coordinate_names]
     columns += [f"{n}{rate}" for rate in (".vel", ".acc") for n in robot.coordinate_names]

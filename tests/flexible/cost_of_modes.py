@@ -23,8 +23,8 @@ def main() -> None:
         at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
 
         def run(arm=arm, at=at):
-            return mbd.simulate(
-                arm, STEP * STEPS, step=STEP, q=at.q, prescribed=COMMAND, every=STEPS // 10
+            return arm.simulate(
+                STEP * STEPS, step=STEP, q=at.q, prescribed=COMMAND, every=STEPS // 10
             )
 
         operations, best = run().facts["operations"], float("inf")

@@ -161,8 +161,8 @@ def compare(case: Case) -> tuple[float, float, float, float, float]:
     push = {f"{link}.tip": [*vector, 0, 0, 0] for link, _, vector in case.forces}
 
     def run() -> mbd.simulation.Simulation:
-        return mbd.simulate(
-            machine, case.seconds, step=case.step, q=case.q, v=case.v,
+        return machine.simulate(
+            case.seconds, step=case.step, q=case.q, v=case.v,
             external=push or None, external_in="world",
         )  # fmt: skip
 

@@ -37,9 +37,7 @@ def main() -> None:
         push = {"rod.tip": [0, FORCE, 0, 0, 0, 0]}
 
         def run(machine=machine, v=v, push=push):
-            return mbd.simulate(
-                machine, SECONDS, step=STEP, v=v, external=push, external_in="world"
-            )
+            return machine.simulate(SECONDS, step=STEP, v=v, external=push, external_in="world")
 
         run()
         start = time.perf_counter()

@@ -53,8 +53,8 @@ def methods() -> None:
         for name in METHODS[correction == "none" :]:  # the compiled one always corrects
 
             def run(name=name, correction=correction):
-                return mbd.simulate(
-                    arm, STEP * STEPS, step=STEP, q=at.q, method=name, correction=correction,
+                return arm.simulate(
+                    STEP * STEPS, step=STEP, q=at.q, method=name, correction=correction,
                 )  # fmt: skip
 
             best, found = float("inf"), run()
@@ -102,7 +102,7 @@ def savings() -> None:
     """Print the counts of the symbolic model with and without the savings."""
     arm = mbd.load(OWN / "ralf.urdf")
     start = time.perf_counter()
-    found = mbd.symbolic(arm, ())
+    found = arm.symbolic(())
     print("\n".join(str(structure(found)).splitlines()[:4]))
     print(f"derived in {time.perf_counter() - start:.1f} s")
 

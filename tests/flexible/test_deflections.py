@@ -20,7 +20,7 @@ Q = np.array([[0.4, 0.1, -0.05, 0.2, 0.3], [0.0, 0.3, 0.1, 0.0, -0.1]])
 @pytest.fixture(scope="module")
 def swing():
     strip = mbd.load(OWN / "flexible_pendulum.urdf")
-    return mbd.simulate(strip, 0.2, step=1e-3, q=[1.0, 0.0, 0.0])
+    return strip.simulate(0.2, step=1e-3, q=[1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("stiffening", [False, True])
@@ -28,7 +28,7 @@ def test_a_deflection_is_the_way_of_the_station_there(stiffening):
     machine = rod(stiffening=stiffening)
     (flexible,) = machine.model.description.flexible
     x = (MIDDLE + 0.5) / SLICES * flexible.beam.length
-    found = mbd.flexible.deflections(machine, q=Q, x=x)
+    found = machine.deflections(q=Q, x=x)
     own, there = (
         np.array([machine.frame_kinematics(name, q, np.zeros(machine.nv)).position for q in Q])
         for name in ("rod", "rod.gauge")
@@ -40,7 +40,7 @@ def test_a_deflection_is_the_way_of_the_station_there(stiffening):
 
 def test_shares_of_the_modes_are_the_strain_energy():
     machine = rod()
-    found = mbd.flexible.deflections(machine, q=Q)
+    found = machine.deflections(q=Q)
     K, eta = machine.model.flexible[0].stiffness, Q[:, 1:]
     assert found.energies.sum(axis=1) == pytest.approx(0.5 * np.einsum("ni,ij,nj->n", eta, K, eta))
     assert found.modes == tuple(f"rod.mode{k}" for k in range(1, 5))
@@ -52,8 +52,8 @@ def test_nodes_of_a_modal_basis_are_places():
     machine = mbd.Mechanism(nodal_pendulum(shape))
     q = machine.neutral()
     q[machine.coordinate_names.index("rod.mode1")] = 0.02
-    assert mbd.flexible.deflections(machine, q=q).deflection == pytest.approx([0.02])
-    assert mbd.flexible.deflections(machine, q=q, x=0).deflection == pytest.approx([0.0])
+    assert machine.deflections(q=q).deflection == pytest.approx([0.02])
+    assert machine.deflections(q=q, x=0).deflection == pytest.approx([0.0])
 
 
 def test_a_node_is_asked_for_by_its_number():
@@ -62,15 +62,15 @@ def test_a_node_is_asked_for_by_its_number():
     machine = mbd.Mechanism(nodal_pendulum(replace(shape, numbers=numbers)))
     q = machine.neutral()
     q[machine.coordinate_names.index("rod.mode1")] = 0.02
-    assert mbd.flexible.deflections(machine, q=q).deflection == pytest.approx([0.02])
+    assert machine.deflections(q=q).deflection == pytest.approx([0.02])
     for row, number in enumerate(numbers.tolist()):
-        found = mbd.flexible.deflections(machine, q=q, x=number)
+        found = machine.deflections(q=q, x=number)
         assert found.displacement == pytest.approx(0.02 * shape.displacement[:1, row])
         assert found.place == f"node {number}"
 
 
 def test_both_panels_are_drawn_with_their_units(swing):
-    axes = mbd.flexible.deflections(swing).plot()
+    axes = swing.deflections().plot()
     assert [one.get_ylabel() for one in axes] == ["deflection [mm]", "energy [mJ]"]
     drawn = axes[0].lines[0].get_ydata()
     assert np.abs(drawn).max() == pytest.approx(1e3 * np.abs(swing.q[:, 1:].sum(axis=1)).max())
@@ -79,21 +79,21 @@ def test_both_panels_are_drawn_with_their_units(swing):
 @pytest.mark.parametrize(
     ("ask", "told"),
     [
-        (lambda run: mbd.flexible.deflections(run, link="stripe"), "strip"),
-        (lambda run: mbd.flexible.deflections(run, x=1.5), "1 m"),
-        (lambda run: mbd.flexible.deflections(run, q=run.q), "its own motion"),
-        (lambda run: mbd.flexible.deflections(mbd.Mechanism(run.model)), "one of them"),
-        (lambda run: mbd.flexible.deflections(mbd.Mechanism(run.model), q=[0.0]), r"\(N, 3\)"),
+        (lambda run: run.deflections(link="stripe"), "strip"),
+        (lambda run: run.deflections(x=1.5), "1 m"),
+        (lambda run: run.deflections(q=run.q), "its own motion"),
+        (lambda run: mbd.Mechanism(run.model).deflections(), "one of them"),
+        (lambda run: mbd.Mechanism(run.model).deflections(q=[0.0]), r"\(N, 3\)"),
         (
-            lambda run: mbd.flexible.deflections(mbd.Mechanism(run.model), q=run.q).plot(),
+            lambda run: mbd.Mechanism(run.model).deflections(q=run.q).plot(),
             "no times",
         ),
         (
-            lambda run: mbd.flexible.deflections(mbd.load(OWN / "ralf.urdf"), q=np.zeros(10)),
+            lambda run: mbd.load(OWN / "ralf.urdf").deflections(q=np.zeros(10)),
             "several bend",
         ),
-        (lambda run: mbd.flexible.deflections(mbd.load(OWN / "pendulum.urdf"), q=[0.0]), "no link"),
-        (lambda run: mbd.flexible.deflections("run"), "Simulation or a Mechanism"),
+        (lambda run: mbd.load(OWN / "pendulum.urdf").deflections(q=[0.0]), "no link"),
+        (lambda run: ("run").deflections(), "Simulation or a Mechanism"),
     ],
 )
 def test_what_has_no_deflection_is_refused(swing, ask, told):
@@ -113,9 +113,7 @@ def test_the_shell_draws_deflections_and_writes_section_loads(tmp_path, capsys):
     written = read_table(table)
     machine = mbd.load(arm)
     motion = machine.read_motion(run)
-    expected = mbd.flexible.section_loads(
-        machine, "strip", [0.2, 1.0], motion.q, motion.v, motion.a
-    )
+    expected = machine.section_loads("strip", [0.2, 1.0], motion.q, motion.v, motion.a)
     names = [column.name for column in written.columns]
     for k, x in enumerate(("0.2", "1")):
         for name, values in {

@@ -54,7 +54,7 @@ def test_loops_whose_links_bend_out_of_their_plane_have_loads(modes, tmp_path):
     urdf = str(OWN / "flexible_slider_crank.urdf")
     robot = mbd.load(urdf, flexible=str(tmp_path / "bent.flex.yaml"))
     start = robot.assemble({"crank": 0.7}, velocity={"crank": 2.0})
-    run = mbd.simulate(robot, 1e-4, step=1e-5, q=start.q, v=start.v, torque={"crank": 0.3})
+    run = robot.simulate(1e-4, step=1e-5, q=start.q, v=start.v, torque={"crank": 0.3})
     loads = robot.joint_loads(run.q, run.v, run.a, actuated="crank")
     assert np.allclose(loads["crank"].actuation, 0.3, rtol=1e-8)
     simulated = run.joint_loads()

@@ -70,4 +70,4 @@ def test_modal_bases_that_do_not_fit_are_refused():
     machine = mbd.Mechanism(pendulum(good))
     still = np.zeros(machine.nv)
     with pytest.raises(mbd.errors.ModelError, match="need a Beam"):
-        mbd.flexible.section_loads(machine, "rod", 0.5, still, still, still)
+        machine.section_loads("rod", 0.5, still, still, still)

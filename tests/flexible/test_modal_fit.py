@@ -239,7 +239,7 @@ def test_stress_of_round_sections_is_exact():
     arm = mbd.Mechanism.build(parts.flexible(mbd.flexible.FlexibleLink("rod", beam, modes)))
     q, v, a = state(arm.model, np.random.default_rng(1))
     q[4:] *= 1e-3
-    loads = mbd.flexible.section_loads(arm, "rod", [0.0, 0.4], q, v, 30 * a)
+    loads = arm.section_loads("rod", [0.0, 0.4], q, v, 30 * a)
     angle = np.linspace(0, 2 * np.pi, 3601)[:, None]
     fibres = loads.normal_stress(0.02 * np.cos(angle), 0.02 * np.sin(angle))
     assert np.allclose(loads.largest_stress, np.abs(fibres).max(axis=0), rtol=1e-6)

@@ -27,7 +27,7 @@ def test_runs_keep_the_energy_that_damping_leaves_by_every_solver(damping):
         {"step": 2e-5, "method": "svd"},
         {"step": 2e-5, "method": "multipliers"},
     ):
-        run = mbd.simulate(machine, 0.01, q=at.q, v=at.v, **options)
+        run = machine.simulate(0.01, q=at.q, v=at.v, **options)
         assert run.status == "finished"
         assert np.abs(machine.kernel("constraints")(run.q[-1], run.v[-1])[0]).max() < 1e-9
         ends.append(np.append(run.q[-1], run.v[-1] / 100))
@@ -38,8 +38,8 @@ def test_runs_keep_the_energy_that_damping_leaves_by_every_solver(damping):
 def test_a_batch_moves_as_single_runs():
     machine = slider_crank(damping=0.05)
     at = started(machine)
-    run = mbd.simulate(machine, 0.01, step=2e-5, q=at.q, v=at.v)
-    batch = mbd.simulate_batch(machine, 0.01, step=2e-5, q=[at.q, at.q], v=[at.v, at.v])
+    run = machine.simulate(0.01, step=2e-5, q=at.q, v=at.v)
+    batch = machine.simulate(0.01, step=2e-5, q=[at.q, at.q], v=[at.v, at.v])
     assert np.allclose(batch.q[1, -1], run.q[-1], rtol=0, atol=1e-11)
 
 
@@ -84,7 +84,7 @@ def test_a_spring_holds_a_named_station_and_no_other_point():
     point = {"links": ("base", "rod"), "points": ((0, 1, 0), (0.1, 0, 0))}
     spring = mbd.forces.PointSpring(**point, stiffness=100.0, free_length=1.0)
     with pytest.raises(mbd.errors.ModelError, match=r"stations=.*rod\.NAME"):
-        mbd.simulate(machine, 0.01, forces=[spring])
+        machine.simulate(0.01, forces=[spring])
     flexible = machine.model.description.flexible[0]
     parts = mbd.Builder("rod").joint("pin", "revolute", "base", "rod")
     parts.flexible(replace(flexible, stations={"gauge": 0.1}))
@@ -95,7 +95,7 @@ def test_a_spring_holds_a_named_station_and_no_other_point():
         stiffness=100.0,
         free_length=0.2,
     )
-    run = mbd.simulate(rod, 0.01, step=1e-5, forces=[spring])
+    run = rod.simulate(0.01, step=1e-5, forces=[spring])
     assert run.q[-1, 0] > 0.0
     assert np.abs(run.q[:, 1]).max() > 1e-7
 

@@ -39,7 +39,7 @@ def test_the_flexible_arms_basis_depends_on_deformation_and_then_on_position(ral
 
 def test_a_commanded_motion_bends_the_arm_and_keeps_the_parallelogram_closed(ralf):
     at = ralf.assemble(GUESS, fixed=("theta1", "theta3"))
-    run = mbd.simulate(ralf, 1.0, step=2e-4, q=at.q, prescribed=COMMAND)
+    run = ralf.simulate(1.0, step=2e-4, q=at.q, prescribed=COMMAND)
     assert run.finished
     phi = ralf.kernel("constraints")(run.q, run.v)[0]
     assert np.abs(phi).max() < 1e-9
@@ -51,13 +51,13 @@ def test_a_commanded_motion_bends_the_arm_and_keeps_the_parallelogram_closed(ral
 def test_svd_and_projection_give_one_motion(ralf):
     at = ralf.assemble(GUESS, fixed=("theta1", "theta3"))
     options = {"step": 2e-4, "q": at.q, "prescribed": COMMAND}
-    runs = [mbd.simulate(ralf, 0.02, method=name, **options) for name in ("svd", "projection")]
+    runs = [ralf.simulate(0.02, method=name, **options) for name in ("svd", "projection")]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-8
 
 
 def test_structural_savings_leave_less_than_half_of_the_terms(ralf):
     """LeeJoo90 (33)-(35): n³ symbols, of which symmetry leaves n²(n + 1)/2; (35) fails in some."""
-    found = structure(mbd.symbolic(ralf, ()))
+    found = structure(ralf.symbolic(()))
     assert (found.entries, found.by_symmetry) == (1000, 550)
     assert 0 < found.different < found.nonzero < 0.25 * found.by_symmetry
     assert 0 < found.kept < 0.5 * found.terms

@@ -17,7 +17,7 @@ PER_LENGTH = 0.02 * 0.03 * 2700 * 9.81
 def test_a_cantilever_at_rest_has_the_loads_of_its_weight_and_tip_mass():
     machine = mbd.Mechanism(cantilever(mbd.flexible.Modes("clamped-free", 2, 1), tip_mass=2.0))
     still = np.zeros(3)
-    loads = mbd.flexible.section_loads(machine, "arm", X, still, still, still)
+    loads = machine.section_loads("arm", X, still, still, still)
     beyond = 2.0 * 9.81 + PER_LENGTH * (1 - X)
     assert np.allclose(loads.force[:, 1], beyond, rtol=EXACT)
     assert np.allclose(loads.shear, beyond, rtol=EXACT)
@@ -37,7 +37,7 @@ def test_a_whirled_bar_is_in_tension_by_the_mass_beyond():
     machine = mbd.Mechanism.build(parts, gravity=(0, 0, 0))
     still, v = np.zeros(3), np.array([20.0, 0.0, 0.0])
     a = machine.forward_dynamics(still, v, still)
-    loads = mbd.flexible.section_loads(machine, "blade", X, still, v, a)
+    loads = machine.section_loads("blade", X, still, v, a)
     assert np.allclose(loads.axial, 1.62 * 20**2 * (1 - X**2) / 2, rtol=EXACT, atol=1e-9)
 
 
@@ -49,7 +49,7 @@ def test_sections_meet_the_joints_at_both_ends_of_a_moving_rod(stiffening):
     q, a = at.q, machine.forward_dynamics(at.q, at.v, np.zeros(4))
     options = {"actuated": "crank", "check": False}
     pin, wrist = machine.joint_loads(q, at.v, a, ["pin", "wrist"], **options).wrench
-    loads = mbd.flexible.section_loads(machine, "rod", [0.0, 0.1, 0.3], q, at.v, a, **options)
+    loads = machine.section_loads("rod", [0.0, 0.1, 0.3], q, at.v, a, **options)
     size = np.abs(pin).max()
     assert np.abs(loads.force[0] - pin[:3]).max() < EXACT * size  # the pin's axes are the rod's
     assert np.isclose(np.linalg.norm(loads.force[2]), np.linalg.norm(wrist[:3]), rtol=1e-9)
@@ -63,7 +63,7 @@ def test_bending_tends_to_what_the_curvature_of_the_modes_says():
     machine = mbd.Mechanism(cantilever(mbd.flexible.Modes("polynomial", 4)))
     h = machine.bias_forces(np.zeros(4), np.zeros(4))
     q = -np.linalg.solve(machine.model.flexible[0].stiffness, h)
-    loads = mbd.flexible.section_loads(machine, "arm", X, q, np.zeros(4), np.zeros(4))
+    loads = machine.section_loads("arm", X, q, np.zeros(4), np.zeros(4))
     modes = basis(machine.model.description.flexible[0], beam, 0.0, [1.0])
     curvature = sum(eta * mode.strain(X) for eta, mode in zip(q, modes, strict=True))
     internal = beam.at(X).EIz * curvature
@@ -73,9 +73,9 @@ def test_bending_tends_to_what_the_curvature_of_the_modes_says():
 def test_many_states_are_single_ones_and_mistakes_are_named():
     machine = mbd.Mechanism(cantilever(mbd.flexible.Modes("clamped-free", 1)))
     q = np.array([[0.0], [0.02]])
-    loads = mbd.flexible.section_loads(machine, "arm", [0.5], q, 0 * q, 0 * q)
-    one = mbd.flexible.section_loads(machine, "arm", 0.5, q[1], 0 * q[1], 0 * q[1])
+    loads = machine.section_loads("arm", [0.5], q, 0 * q, 0 * q)
+    one = machine.section_loads("arm", 0.5, q[1], 0 * q[1], 0 * q[1])
     assert np.allclose(loads.force[1], one.force, rtol=1e-12)
     for link, x in (("arn", 0.5), ("arm", 1.5)):
         with pytest.raises(mbd.errors.ModelError, match="arm"):
-            mbd.flexible.section_loads(machine, link, x, q, q, q)
+            machine.section_loads(link, x, q, q, q)

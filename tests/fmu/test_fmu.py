@@ -31,7 +31,7 @@ class Exported:
         self.q, self.v = start.q, start.v
         self.paths = {fmi: folder / f"fmi{fmi}.fmu" for fmi in (2, 3)}
         self.fmus = {
-            fmi: mbd.export_fmu(self.system(), path, q=self.q, v=self.v, fmi=fmi)
+            fmi: self.system().export_fmu(path, q=self.q, v=self.v, fmi=fmi)
             for fmi, path in self.paths.items()
         }
 
@@ -48,7 +48,7 @@ class Exported:
         )
 
     def run(self, duration, **options):
-        return mbd.simulate(self.system(push=PUSH), duration, q=self.q, v=self.v, **options)
+        return self.system(push=PUSH).simulate(duration, q=self.q, v=self.v, **options)
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +101,8 @@ def test_without_tables_every_digit_is_that_of_a_run(exported, tmp_path):
     """Tables are looked up in C and streamed in a run, which rounds otherwise."""
     system = mbd.System(exported.robot, torque={"crank": mbd.Input("motor", 2.0)})
     path = tmp_path / "plain.fmu"
-    mbd.export_fmu(system, path, q=exported.q, v=exported.v, step=5e-4)
-    run = mbd.simulate(system, 0.2, step=5e-4, q=exported.q, v=exported.v)
+    system.export_fmu(path, q=exported.q, v=exported.v, step=5e-4)
+    run = system.simulate(0.2, step=5e-4, q=exported.q, v=exported.v)
     with Importer(path) as fmu:
         fmu.start()
         for k in range(50):
@@ -115,8 +115,8 @@ def test_a_communication_step_ends_with_a_shorter_step(exported, importer):
     importer.start()
     importer.step(0.0, 0.0104)
     run = exported.run(0.01)
-    rest = mbd.simulate(
-        exported.system(push=PUSH), 4e-4, step=4e-4, q=run.q[-1], v=run.v[-1], start=0.01
+    rest = exported.system(push=PUSH).simulate(
+        4e-4, step=4e-4, q=run.q[-1], v=run.v[-1], start=0.01
     )
     assert np.abs(np.subtract(importer.get("q."), rest.q[-1])).max() < 1e-13
 
@@ -234,7 +234,7 @@ int main(void)
 
 
 def test_a_communication_step_without_end_is_refused(tmp_path, fmi):
-    mbd.export_fmu(mbd.load("urdf/pendulum.urdf"), tmp_path / "hanging.fmu", fmi=fmi)
+    mbd.load("urdf/pendulum.urdf").export_fmu(tmp_path / "hanging.fmu", fmi=fmi)
     found = subprocess.run(
         [sys.executable, "-c", LONG_STEPS, tmp_path / "hanging.fmu"],
         capture_output=True, text=True, timeout=60,
@@ -266,7 +266,7 @@ def test_times_at_which_steps_vanish_are_refused(exported, tmp_path):
 def test_a_name_of_any_length_makes_an_archive_that_can_be_unpacked(tmp_path):
     robot = mbd.load("urdf/pendulum.urdf")
     names = ["long " * 200, "long " * 200 + "other"]
-    fmus = [mbd.export_fmu(robot, tmp_path / f"{k}.fmu", name=name) for k, name in enumerate(names)]
+    fmus = [robot.export_fmu(tmp_path / f"{k}.fmu", name=name) for k, name in enumerate(names)]
     assert fmus[0].identifier != fmus[1].identifier
     for fmu, name in zip(fmus, names, strict=True):
         with zipfile.ZipFile(fmu.path) as archive:
@@ -316,7 +316,7 @@ def test_a_step_into_a_singular_position_is_discarded_and_changes_nothing(tmp_pa
     robot = mbd.load("urdf/four_bar.urdf")  # a parallelogram: it folds flat
     start = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
     path = tmp_path / "folding.fmu"
-    mbd.export_fmu(mbd.System(robot), path, q=start.q, v=start.v, fmi=fmi)
+    mbd.System(robot).export_fmu(path, q=start.q, v=start.v, fmi=fmi)
     with Importer(path) as fmu:
         fmu.start()
         said = fmu.fails(lambda: fmu.step(0.0, 5.0))
@@ -385,10 +385,10 @@ int main(void)
 
 def test_the_same_machine_gives_the_same_bytes(exported, tmp_path):
     again = tmp_path / "again.fmu"
-    mbd.export_fmu(exported.system(), again, q=exported.q, v=exported.v)
+    exported.system().export_fmu(again, q=exported.q, v=exported.v)
     assert again.read_bytes() == exported.paths[3].read_bytes()
-    other = mbd.export_fmu(
-        exported.system(), tmp_path / "other.fmu", q=exported.q, v=exported.v, step=2e-3,
+    other = exported.system().export_fmu(
+        tmp_path / "other.fmu", q=exported.q, v=exported.v, step=2e-3,
         compile=False,
     )  # fmt: skip
     assert other.token != exported.fmus[3].token
@@ -397,7 +397,7 @@ def test_the_same_machine_gives_the_same_bytes(exported, tmp_path):
 def test_without_a_compiler_there_are_sources_only_and_it_is_said(exported, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.warns(mbd.MbdWarning, match="no C compiler"):
-        found = mbd.export_fmu(exported.robot, tmp_path / "a.fmu", q=exported.q)
+        found = exported.robot.export_fmu(tmp_path / "a.fmu", q=exported.q)
     assert found.binary is None and "sources only" in repr(found)
     assert found.names("input") == ("torque.crank", "torque.elbow", "torque.rocker")
 
@@ -406,12 +406,12 @@ def test_names_that_stand_for_two_variables_are_refused(exported, tmp_path):
     path = tmp_path / "a.fmu"
     system = mbd.System(exported.robot, torque={"crank": mbd.Input("q.crank")})
     with pytest.raises(mbd.errors.StateError, match=r"two variables are called 'q\.crank'"):
-        mbd.export_fmu(system, path, q=exported.q)
+        system.export_fmu(path, q=exported.q)
     called = mbd.System(exported.robot, torque={"crank": mbd.Sampled(lambda t, q, v: 0.0)})
     with pytest.raises(mbd.errors.StateError, match="an FMU has no Python"):
-        mbd.export_fmu(called, path, q=exported.q)
+        called.export_fmu(path, q=exported.q)
     with pytest.raises(mbd.errors.StateError, match="expected 3 or 2"):
-        mbd.export_fmu(exported.robot, path, q=exported.q, fmi=1)
+        exported.robot.export_fmu(path, q=exported.q, fmi=1)
     assert not path.exists()
 
 
@@ -437,9 +437,9 @@ def test_states_of_force_elements_are_variables_with_the_digits_of_a_run(tmp_pat
     robot, q, v = bar()
     system = mbd.System(robot, forces=[Maxwell("crank", name="creep")])
     path, z = tmp_path / "creeping.fmu", {"creep.stroke": 0.05}
-    fmu = mbd.export_fmu(system, path, q=q, v=v, z=z)
+    fmu = system.export_fmu(path, q=q, v=v, z=z)
     assert "z.creep.stroke" in fmu.names("state")
-    run = mbd.simulate(system, 0.05, q=q, v=v, z=z)
+    run = system.simulate(0.05, q=q, v=v, z=z)
     with Importer(path) as found:
         found.start()
         found.step(0.0, 0.05)
@@ -455,7 +455,7 @@ def test_a_state_of_a_force_element_that_diverges_is_told_though_it_moves_nothin
     start = {"q": [0.2], "v": [1.0], "fmi": fmi}
     for step in (0.01, 0.005):
         path = tmp_path / f"{step}.fmu"
-        mbd.export_fmu(system, path, step=step, **start)
+        system.export_fmu(path, step=step, **start)
         with Importer(path) as found:
             found.start()
             found.step(0.0, 0.98)

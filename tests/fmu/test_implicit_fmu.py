@@ -39,9 +39,9 @@ def test_the_digits_are_those_of_a_run(tmp_path, rocker, scheme):
     robot, start = rocker
     system = system_of(robot, parameters={"coupler.mass": 2.0})
     step = 1e-3 if scheme == "explicit_newmark" else 5e-3
-    run = mbd.simulate(system, 0.1, step=step, integrator=scheme, **start)
+    run = system.simulate(0.1, step=step, integrator=scheme, **start)
     assert bool(run.detours) == (step == 5e-3)  # steps in halves, in which Newton converges
-    mbd.export_fmu(system, tmp_path / "it.fmu", step=step, integrator=scheme, **start)
+    system.export_fmu(tmp_path / "it.fmu", step=step, integrator=scheme, **start)
     with Importer(tmp_path / "it.fmu") as found:
         found.start()
         for k in range(10):
@@ -62,7 +62,7 @@ def test_inputs_that_change_and_odd_steps_keep_the_second_order(tmp_path, rocker
     scheme = mbd.integrators.GeneralisedAlpha(rho=0.4)
     for integrator, h in (("rk4", 1e-4), (scheme, 2e-3), (scheme, 1e-3), (scheme, 5e-4)):
         path = tmp_path / f"{len(ends)}.fmu"
-        mbd.export_fmu(system, path, step=h, integrator=integrator, **start)
+        system.export_fmu(path, step=h, integrator=integrator, **start)
         with Importer(path) as found:
             found.set({f"v.{name}": rate for name, rate in rates.items()})
             found.start()
@@ -77,9 +77,9 @@ def test_inputs_that_change_and_odd_steps_keep_the_second_order(tmp_path, rocker
 def test_jumps_of_tables_and_clean_sources(tmp_path, rocker):
     robot, start = rocker
     given = {"torque": {"crank": JUMP}}
-    run = mbd.simulate(robot, 0.1, integrator="hht", **given, **start)
+    run = robot.simulate(0.1, integrator="hht", **given, **start)
     path = tmp_path / "it.fmu"
-    mbd.export_fmu(mbd.System(robot, **given), path, integrator="hht", fmi=2, **start)
+    mbd.System(robot, **given).export_fmu(path, integrator="hht", fmi=2, **start)
     with Importer(path) as found:
         found.start()
         found.step(0.0, 0.1)
@@ -96,12 +96,12 @@ def test_numbers_of_force_elements_are_parameters_that_may_be_set(tmp_path, rock
     """Before and between steps, with the digits of a run that has them from the start."""
     robot, start = rocker
     path, stiff = tmp_path / "it.fmu", {"spring.stiffness": 9.0, "spring.damping": 0.5}
-    fmu = mbd.export_fmu(
-        system_of(robot, parameters={"spring.stiffness": 3.0, "spring.damping": 0.2}), path, **start
+    fmu = system_of(robot, parameters={"spring.stiffness": 3.0, "spring.damping": 0.2}).export_fmu(
+        path, **start
     )
     assert set(stiff) <= set(fmu.names("tunable"))
-    run = mbd.simulate(system_of(robot, parameters=stiff), 0.1, **start)
-    soft = mbd.simulate(system_of(robot), 0.1, **start)
+    run = system_of(robot, parameters=stiff).simulate(0.1, **start)
+    soft = system_of(robot).simulate(0.1, **start)
     with Importer(path) as found:
         found.start()
         found.step(0.0, 0.1)
@@ -115,7 +115,7 @@ def test_numbers_of_force_elements_are_parameters_that_may_be_set(tmp_path, rock
 
 def test_newtons_matrix_is_kept_over_changes_of_inputs_as_in_real_time(tmp_path, arm):
     scheme = mbd.integrators.GeneralisedAlpha(rho=0.4)
-    mbd.export_fmu(arm, tmp_path / "it.fmu", step=1e-3, integrator=scheme, q=Q, v=V)
+    arm.export_fmu(tmp_path / "it.fmu", step=1e-3, integrator=scheme, q=Q, v=V)
     stepping = Stepping(arm, np.concatenate([Q, V]), 1e-3, scheme)
     with Importer(tmp_path / "it.fmu") as found:
         found.start()

@@ -51,7 +51,7 @@ def test_a_spring_between_points_moves_a_body_as_in_adams(free_body, name, tmp_p
     machine = free_body.with_forces(
         mbd.forces.load_forces(tmp_path / "body.forces.yaml", free_body)
     )
-    run = mbd.simulate(machine, 5.0, q=q)
+    run = machine.simulate(5.0, q=q)
     tension = run.force_elements["spring"]["force"]
     for time, (place, force) in expected.items():
         k = 1000 * time
@@ -65,7 +65,7 @@ ZERO = PointSpring(("ground", "body"), stiffness=10.0, damping=0.5, free_length=
 
 
 def test_a_spring_of_no_length_at_the_start_lets_a_body_down_as_published(free_body):
-    run = mbd.simulate(free_body, 5.0, q=[0, 0, 0, *NO_TURN], forces=[ZERO])
+    run = free_body.simulate(5.0, q=[0, 0, 0, *NO_TURN], forces=[ZERO])
     assert abs(run.q[1000, 2] + 1.745020) < ADAMS
     assert abs(run.q[-1, 2] + 1.262420) < ADAMS
 
@@ -76,7 +76,7 @@ def test_a_spring_of_no_free_length_moves_a_point_as_newton_says(free_body):
         return np.concatenate([y[3:], -10.0 * y[:3] - 0.5 * (u @ y[3:]) * u + GRAVITY])
 
     exact = solve_ivp(rate, (0, 1), [0, 2, 0, 0, 0, 0], method="DOP853", rtol=1e-12, atol=1e-12)
-    run = mbd.simulate(free_body, 1.0, q=[0, 2, 0, *NO_TURN], forces=[ZERO])
+    run = free_body.simulate(1.0, q=[0, 2, 0, *NO_TURN], forces=[ZERO])
     assert np.abs(run.q[-1, :3] - exact.y[:3, -1]).max() < 1e-9
 
 
@@ -100,7 +100,7 @@ def test_a_torsion_spring_of_a_file_holds_a_pendulum_as_in_adams(tmp_path):
     robot = mbd.Mechanism.build(builder, gravity=GRAVITY)
     (tmp_path / "pendulum.forces.yaml").write_text(TORSION)
     robot = robot.with_forces(mbd.forces.load_forces(tmp_path / "pendulum.forces.yaml", robot))
-    run = mbd.simulate(robot, 1.0)
+    run = robot.simulate(1.0)
     angle, rate, acceleration = run.q[-1, 0], run.v[-1, 0], run.a[-1, 0]
     assert np.abs(2 * np.array([np.cos(angle), -np.sin(angle)]) - (1.994921, -0.1424453)).max() < (
         ADAMS

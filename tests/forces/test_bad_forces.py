@@ -100,7 +100,7 @@ def test_a_quaternion_joint_has_no_coordinate_for_a_spring():
 def test_a_system_has_its_own_elements():
     system = mbd.System(machine(), forces=[JointSpring("wrist", 1.0)])
     with pytest.raises(MbdError, match="a System has its own"):
-        mbd.simulate(system, 0.01, q=Q, forces=[JointSpring("wrist", 1.0)])
+        system.simulate(0.01, q=Q, forces=[JointSpring("wrist", 1.0)])
 
 
 def test_what_a_file_is_asked_for_is_checked():

@@ -29,7 +29,7 @@ def test_a_torsion_bar_turns_a_disc_with_its_frequency():
     bar = forces.TorsionBar("axle", 8e10, 2.0, 0.01, 0.004)
     stiffness = 8e10 * np.pi * (0.01**4 - 0.004**4) / 32 / 2.0
     assert abs(bound(robot, bar).stiffness - stiffness) < 1e-12 * stiffness
-    run = mbd.simulate(robot, 1.0, q=[0.5], forces=[bar])
+    run = robot.simulate(1.0, q=[0.5], forces=[bar])
     assert np.abs(run.q[:, 0] - 0.5 * np.cos(np.sqrt(stiffness / 0.4) * run.time)).max() < 1e-7
     solid = forces.TorsionBar("axle", 8e10, 2.0, polar_moment=np.pi * 1e-8 / 32)
     whole = bound(robot, forces.TorsionBar("axle", 8e10, 2.0, 0.01))
@@ -49,7 +49,7 @@ def test_a_gas_spring_follows_the_gas_law_and_carries_its_static_load(sled, expo
     unit = bound(sled, strut(exponent=exponent))
     p = 981.0 / 2e-3 + 101_325.0
     assert abs(unit.static_pressure - p) < 1e-6
-    run = mbd.simulate(sled, 1.0, forces=[strut(exponent=exponent, bump=50.0)])
+    run = sled.simulate(1.0, forces=[strut(exponent=exponent, bump=50.0)])
     assert np.abs(run.q).max() < 1e-12
     lengths = [0.36, 0.45, 0.5, 0.62]
     for length in lengths:
@@ -64,7 +64,7 @@ def test_a_gas_spring_follows_the_gas_law_and_carries_its_static_load(sled, expo
 
 def test_a_gas_spring_near_its_static_length_is_a_spring(sled):
     """k = n p_s A² / V_s."""
-    run = mbd.simulate(sled, 2.0, q=[1e-5], forces=[strut()])
+    run = sled.simulate(2.0, q=[1e-5], forces=[strut()])
     k = 1.4 * (981.0 / 2e-3 + 101_325.0) * 2e-3**2 / 4e-4
     assert np.abs(run.q[:, 0] - 1e-5 * np.cos(np.sqrt(k / 100.0) * run.time)).max() < 2e-9
 
@@ -76,7 +76,7 @@ def test_a_throttle_has_other_laws_for_bump_and_rebound(sled):
         told = unit.tension(0.0, 0.5, rate)
         assert abs(told.force - still - law) < 1e-9
         assert abs(told.dissipation - law * rate) < 1e-9
-    run = mbd.simulate(sled, 1.0, q=[-0.05], forces=[strut(bump=(300.0, 40.0), rebound=900.0)])
+    run = sled.simulate(1.0, q=[-0.05], forces=[strut(bump=(300.0, 40.0), rebound=900.0)])
 
     def slope(t, y):
         return y[1], -9.81 - unit.tension(t, 0.5 + y[0], y[1]).force / 100.0
@@ -86,7 +86,7 @@ def test_a_throttle_has_other_laws_for_bump_and_rebound(sled):
 
 
 def test_gas_is_not_compressed_to_nothing(sled):
-    run = mbd.simulate(sled, 0.06, step=1e-5, q=[-0.1], v=[-12.0], forces=[strut()])
+    run = sled.simulate(0.06, step=1e-5, q=[-0.1], v=[-12.0], forces=[strut()])
     assert run.force_elements["strut"]["volume"].min() < 0.01 * 4e-4
     assert run.finished and np.isfinite(run.force_elements["strut"]["pressure"]).all()
     whole = run.energy + run.force_elements.energy
@@ -103,7 +103,7 @@ def test_bumpers_push_progressively_at_the_ends_of_the_stroke_only(sled):
         out = np.sign(length - 0.5)
         assert abs(out * element.tension(0.0, length, 0.0).force - law(depth)) < 1e-9
         assert element.tension(0.0, length, -50.0 * out).force == 0.0
-    run = mbd.simulate(sled, 1.0, step=2e-4, forces=[stop])
+    run = sled.simulate(1.0, step=2e-4, forces=[stop])
     assert run.q.min() > -0.2
 
 
@@ -118,12 +118,12 @@ def test_a_gravity_field_is_more_gravity():
         robot.model.description, gravity=np.array(robot.model.gravity) + more
     )
     field = forces.GravityField(more, name="field")
-    run = mbd.simulate(robot, 0.2, q=Q, v=V, forces=[field])
-    other = mbd.simulate(told, 0.2, q=Q, v=V)
+    run = robot.simulate(0.2, q=Q, v=V, forces=[field])
+    other = told.simulate(0.2, q=Q, v=V)
     assert np.abs(run.q - other.q).max() < 1e-11
     assert np.abs(run.energy + run.force_elements.energy - other.energy).max() < STEPS
     hand = forces.GravityField((0, 0, 9.81), ("hand",), name="balloon")
-    report = mbd.simulate(robot, 0.01, q=Q, forces=[hand]).force_elements["balloon"]
+    report = robot.simulate(0.01, q=Q, forces=[hand]).force_elements["balloon"]
     assert np.abs(report["force_z"] - 0.7 * 9.81).max() < 1e-12
 
 
@@ -132,13 +132,13 @@ def test_friction_by_load_brakes_with_weight_and_with_centrifugal_force():
     cart = builder.joint("rail", "prismatic", "base", "cart", axis=(1, 0, 0))
     robot = mbd.Mechanism.build(cart)
     brake = forces.LoadFriction("rail", 0.2, smoothing_velocity=1e-3, name="brake")
-    run = mbd.simulate(robot, 0.5, step=2e-4, v=[2.0], forces=[brake])
+    run = robot.simulate(0.5, step=2e-4, v=[2.0], forces=[brake])
     assert np.abs(run.v[:, 0] - 2.0 + 0.2 * 9.81 * run.time).max() < 1e-9
     builder = mbd.Builder("whirl").link("bob", 2.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
     pin = builder.joint("pin", "revolute", "base", "bob", axis=(0, 0, 1))
     robot = mbd.Mechanism.build(pin)
     bearing = forces.LoadFriction("pin", 0.1, 0.02, 0.05, name="bearing")
-    run = mbd.simulate(robot, 0.01, v=[6.0], forces=[bearing])
+    run = robot.simulate(0.01, v=[6.0], forces=[bearing])
     report = run.force_elements["bearing"]
     assert abs(report["load"][0] - 2.0 * 0.5 * 36.0) < 1e-12
     assert abs(report["force"][0] + 0.05 + 0.1 * 0.02 * 36.0) < 1e-12

@@ -56,7 +56,7 @@ def run_of(path, cut):
     names["pin"] = -names["shaft"] - names["knee"]
     near = {name: names[name] for name in robot.coordinate_names}
     q = robot.assemble(near).q
-    return robot, mbd.simulate(robot, 0.3, step=5e-4, q=q)
+    return robot, robot.simulate(0.3, step=5e-4, q=q)
 
 
 def test_a_machine_moves_alike_whichever_joint_is_cut(path):
@@ -80,8 +80,8 @@ def test_all_roads_to_loads_count_elements_in_cut_joints(path, cut):
     told = run.joint_loads(reaction=True)
     moving = robot.coordinate_names[0]
     found = robot.joint_loads(run.q, run.v, run.a, actuated=[moving], reaction=True)
-    stepped = mbd.simulate(robot, 0.05, step=5e-4, q=run.q[0], loads=told.joints)
-    batch = mbd.simulate_batch(robot, 0.05, step=5e-4, q=[run.q[0]] * 2)
+    stepped = robot.simulate(0.05, step=5e-4, q=run.q[0], loads=told.joints)
+    batch = robot.simulate(0.05, step=5e-4, q=[run.q[0]] * 2)
     for name in ("force", "moment", "reaction_force", "reaction_moment"):
         values = getattr(told, name)
         assert np.abs(getattr(found, name) - values).max() < 1e-9 * np.abs(values).max(), name
@@ -130,7 +130,7 @@ def test_a_cylindrical_cut_has_an_angle_and_a_displacement():
         forces.JointSpring("sleeve.angle", 3.0, 0.1, name="turn"),
         forces.JointSpring("sleeve.displacement", 50.0, 1.0, name="push"),
     ]
-    run = mbd.simulate(robot, 0.3, q=start.q, v=start.v, forces=elements)
+    run = robot.simulate(0.3, q=start.q, v=start.v, forces=elements)
     parts = run.force_elements
     for name in ("turn", "push"):
         deflection, rate = parts[name]["deflection"], parts[name]["rate"]

@@ -81,7 +81,7 @@ def test_at_rest_the_force_is_the_slope_of_the_energy_by_differences(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_energy_of_a_run_is_kept_or_dissipated(name):
     robot = machine()
-    run = mbd.simulate(robot, 0.5, step=2.5e-4, q=Q, v=V, forces=[ELEMENTS[name]])
+    run = robot.simulate(0.5, step=2.5e-4, q=Q, v=V, forces=[ELEMENTS[name]])
     parts = run.force_elements
     whole = run.energy + parts.energy
     lost = simpson(parts.dissipation, x=run.time)
@@ -118,7 +118,7 @@ def test_forces_and_moments_on_two_links_balance(name):
 def test_a_spring_between_two_links_keeps_the_momentum_of_a_free_machine():
     robot = mbd.Mechanism.build(machine().model.description, floating=True, gravity=(0, 0, 0))
     q, v = (x[0] for x in states(robot, 1))
-    run = mbd.simulate(robot, 0.3, step=5e-4, q=q, v=v, forces=[BETWEEN["linear"]])
+    run = robot.simulate(0.3, step=5e-4, q=q, v=v, forces=[BETWEEN["linear"]])
     momenta = [momentum(robot, *run.state(k)) for k in (0, 300, -1)]
     assert np.ptp(run.force_elements.energy) > 0.01
     assert np.abs(np.diff(momenta, axis=0)).max() < 1e-9
@@ -236,7 +236,7 @@ def test_a_report_is_that_of_the_python_reference(floating):
     robot = machine(floating)
     q, v = (x[0] for x in states(robot, 1))
     system = mbd.System(robot, forces=ELEMENTS.values())
-    run = mbd.simulate(system, 0.002, q=q, v=v)
+    run = system.simulate(0.002, q=q, v=v)
     assert len(run.force_elements) == len(ELEMENTS)
     for element in system.forces:
         report = run.force_elements[element.name]

@@ -49,9 +49,9 @@ def clipped(drive):
 @pytest.mark.parametrize("kind", ["a number", "a function"])
 def test_held_forces_are_those_that_their_author_holds(rocker, kind):
     robot, start = rocker
-    run = mbd.simulate(robot, 0.2, torque={"crank": DRIVES[kind]}, effort_limits=True, **start)
-    own = mbd.simulate(robot, 0.2, torque={"crank": clipped(DRIVES[kind])}, **start)
-    free = mbd.simulate(robot, 0.2, torque={"crank": DRIVES[kind]}, **start)
+    run = robot.simulate(0.2, torque={"crank": DRIVES[kind]}, effort_limits=True, **start)
+    own = robot.simulate(0.2, torque={"crank": clipped(DRIVES[kind])}, **start)
+    free = robot.simulate(0.2, torque={"crank": DRIVES[kind]}, **start)
     assert np.abs(run.q - own.q).max() < 1e-14 and np.abs(run.tau - own.tau).max() < 1e-12
     assert np.abs(run.q - free.q).max() > 1e-3
 
@@ -64,8 +64,8 @@ def of_efforts(run):
 @pytest.mark.parametrize("kind", DRIVES)
 def test_where_forces_were_held_is_told(rocker, kind):
     robot, start = rocker
-    run = mbd.simulate(robot, 0.2, torque={"crank": DRIVES[kind]}, effort_limits=True, **start)
-    free = mbd.simulate(robot, 0.2, torque={"crank": DRIVES[kind]}, **start)
+    run = robot.simulate(0.2, torque={"crank": DRIVES[kind]}, effort_limits=True, **start)
+    free = robot.simulate(0.2, torque={"crank": DRIVES[kind]}, **start)
     assert np.abs(run.tau).max() == LIMIT
     beyond = np.abs(free.tau[:, 0]) > LIMIT
     (said,) = of_efforts(free)
@@ -81,8 +81,8 @@ def test_where_forces_were_held_is_told(rocker, kind):
 def test_forces_within_the_limits_are_not_spoken_of(rocker):
     robot, start = rocker
     for used in (False, True):
-        run = mbd.simulate(
-            robot, 0.05, torque={"crank": LIMIT, "elbow": 9.0}, effort_limits=used, **start
+        run = robot.simulate(
+            0.05, torque={"crank": LIMIT, "elbow": 9.0}, effort_limits=used, **start
         )
         assert of_efforts(run) == []
     assert np.abs(run.tau[:, 1]).max() == 9.0  # 0 in the file stands for no limit
@@ -91,9 +91,7 @@ def test_forces_within_the_limits_are_not_spoken_of(rocker):
 def test_several_forces_along_one_joint_are_held_together_and_springs_are_not(rocker):
     robot, start = rocker
     spring = mbd.forces.JointSpring("crank", stiffness=50.0, name="coil")
-    run = mbd.simulate(
-        robot, 0.05, torque={"crank": 2.0}, forces=[spring], effort_limits=True, **start
-    )
+    run = robot.simulate(0.05, torque={"crank": 2.0}, forces=[spring], effort_limits=True, **start)
     assert np.abs(run.tau[:, 0] - (LIMIT - 50.0 * run.q[:, 0])).max() < 1e-12
 
 
@@ -101,10 +99,8 @@ def test_every_road_holds_the_same_forces(rocker, tmp_path):
     robot, start = rocker
     drive = {"crank": DRIVES["a function"]}
     system = mbd.System(robot, torque=drive, effort_limits=True)
-    run = mbd.simulate(system, 0.1, **start)
-    batch = mbd.simulate_batch(
-        robot, 0.1, q=[start["q"]] * 3, v=start["v"], torque=drive, effort_limits=True
-    )
+    run = system.simulate(0.1, **start)
+    batch = robot.simulate(0.1, q=[start["q"]] * 3, v=start["v"], torque=drive, effort_limits=True)
     assert np.array_equal(batch.q[1], run.q) and "held at the effort limits" in batch.notes[0]
     machine = mbd.RealTime(system, **start)
     paced = machine.run(0.1, rate=1000.0)
@@ -112,13 +108,13 @@ def test_every_road_holds_the_same_forces(rocker, tmp_path):
     given = 3.0 * (4.0 - paced.v[-1, 0])
     excess = given - np.clip(given, -LIMIT, LIMIT)
     assert machine.values["effort_excess.crank"] == pytest.approx(excess, abs=1e-12)
-    f = mbd.right_hand_side(robot, torque=drive, effort_limits=True, **start)
+    f = robot.right_hand_side(torque=drive, effort_limits=True, **start)
     found = solve_ivp(f, (0, 0.1), f.start, rtol=1e-10, atol=1e-11)
-    fine = mbd.simulate(system, 0.1, step=1e-5, **start)  # the force has a kink
+    fine = system.simulate(0.1, step=1e-5, **start)  # the force has a kink
     assert np.abs(f.split(found.y[:, -1])[0] - fine.q[-1]).max() < 1e-7
-    by_hand = mbd.simulate(system, 0.02, method="multipliers", **start)
+    by_hand = system.simulate(0.02, method="multipliers", **start)
     assert np.abs(by_hand.q[-1] - run.q[20]).max() < 1e-12
-    implicit = mbd.simulate(system, 0.1, step=1e-4, integrator="newmark", **start)
+    implicit = system.simulate(0.1, step=1e-4, integrator="newmark", **start)
     assert np.abs(implicit.q[-1] - fine.q[-1]).max() < 1e-5
     if shutil.which("cc"):
         q, _, _ = InC(mbd.Equations(system, **start), tmp_path).march(
@@ -133,9 +129,9 @@ def test_an_fmu_holds_its_inputs_and_tells_what_it_takes_off(rocker, tmp_path):
 
     robot, start = rocker
     system = mbd.System(robot, torque={"crank": mbd.Input("motor", 2.0)}, effort_limits=True)
-    fmu = mbd.export_fmu(system, tmp_path / "rocker.fmu", **start)
+    fmu = system.export_fmu(tmp_path / "rocker.fmu", **start)
     found = fmpy.simulate_fmu(str(fmu.path), stop_time=0.05, output_interval=0.01)
-    run = mbd.simulate(robot, 0.05, torque={"crank": LIMIT}, every=10, **start)
+    run = robot.simulate(0.05, torque={"crank": LIMIT}, every=10, **start)
     assert np.abs(found["q.crank"] - run.q[:, 0]).max() < 1e-14
     assert found["effort_excess.crank"][-1] == 2.0 - LIMIT
 
@@ -145,9 +141,9 @@ def test_what_cannot_be_held_is_refused(rocker):
     bare = mbd.Builder("bare", root="base").link("arm", 1.0, (0, 0, 0), (1, 1, 1))
     bare = mbd.Mechanism.build(bare.joint("hinge", "continuous", "base", "arm", axis=(0, 1, 0)))
     with pytest.raises(StateError, match="effort_limits: 'bare' gives none"):
-        mbd.simulate(bare, 0.1, effort_limits=True)
+        bare.simulate(0.1, effort_limits=True)
     with pytest.raises(StateError, match="effort_limits: a System has its own"):
-        mbd.simulate(mbd.System(robot), 0.1, effort_limits=True)
+        mbd.System(robot).simulate(0.1, effort_limits=True)
     with pytest.raises(StateError, match="effort_limits: expected True or False"):
         mbd.System(robot, effort_limits="yes")
 

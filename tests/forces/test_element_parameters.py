@@ -41,10 +41,10 @@ def changed(k):
 def test_each_trajectory_of_a_batch_has_its_own_springs_and_friction():
     robot, q, v = bar()
     given = {"q": q, "v": v, "z": [0.3]}
-    batch = mbd.simulate_batch(robot, T, forces=ON_BAR, parameters=VALUES, loads=["elbow"], **given)
+    batch = robot.simulate(T, forces=ON_BAR, parameters=VALUES, loads=["elbow"], **given)
     assert len(batch) == 3 and not batch.alone
     for k in range(3):
-        run = mbd.simulate(robot, T, forces=changed(k), loads=["elbow"], **given)
+        run = robot.simulate(T, forces=changed(k), loads=["elbow"], **given)
         assert np.abs(batch.q[k] - run.q).max() < 1e-12 and np.abs(batch.z[k] - run.z).max() < 1e-12
         assert np.abs(batch.loads.force[k] - run.loads.force).max() < 1e-8
         for name, report in run.force_elements.items():
@@ -59,9 +59,9 @@ def test_a_run_with_a_parameter_is_that_of_the_number():
     robot, q, v = bar()
     given = {"q": q, "v": v, "z": [0.3]}
     one = {name: value[1] for name, value in VALUES.items()}
-    run = mbd.simulate(robot, T, forces=changed(1), **given)
+    run = robot.simulate(T, forces=changed(1), **given)
     for options in ({}, {"method": "multipliers"}, {"integrator": "scipy:DOP853"}):
-        other = mbd.simulate(robot, T, forces=ON_BAR, parameters=one, **given, **options)
+        other = robot.simulate(T, forces=ON_BAR, parameters=one, **given, **options)
         assert np.abs(other.q - run.q).max() < 1e-7 and np.abs(other.z - run.z).max() < 1e-7
     system = mbd.System(robot, forces=ON_BAR, parameters=one)
     core, state = CoupledStep(system, q, v, [0.3]), (q, v)
@@ -69,7 +69,7 @@ def test_a_run_with_a_parameter_is_that_of_the_number():
     for k in range(50):
         state = core(*state, tau, none, 1e-3, k * 1e-3)
     assert np.abs(state[0] - run.q[-1]).max() < 1e-12
-    again = pickle.loads(pickle.dumps(mbd.simulate(system, T, **given)))
+    again = pickle.loads(pickle.dumps(system.simulate(T, **given)))
     assert np.abs(again.q - run.q).max() < 1e-12
     assert np.abs(again.force_elements.energy - run.force_elements.energy).max() < 1e-9
 
@@ -78,9 +78,9 @@ def test_parameters_of_machine_and_elements_go_together():
     robot = machine()
     spring = replace(ELEMENTS["linear"], name="spring")
     both = {"hand.mass": [0.7, 0.9], "spring.damping": [3.0, 5.0], "gravity": [0.0, 0.0, -9.81]}
-    batch = mbd.simulate_batch(robot, T, q=Q, v=V, forces=[spring], parameters=both)
-    alone = mbd.simulate(
-        robot, T, q=Q, v=V, forces=[replace(spring, damping=5.0)], parameters={"hand.mass": 0.9}
+    batch = robot.simulate(T, q=Q, v=V, forces=[spring], parameters=both)
+    alone = robot.simulate(
+        T, q=Q, v=V, forces=[replace(spring, damping=5.0)], parameters={"hand.mass": 0.9}
     )
     assert np.abs(batch.q[1] - alone.q).max() < 1e-12
     assert np.abs(batch.energy[1] - alone.energy).max() < 1e-10
@@ -118,7 +118,7 @@ def test_numbers_of_every_kind_of_element_can_be_parameters(kind):
     found = mbd.Equations(system, q=Q, v=V).rate(0.0, x, None, system.parameters.inputs[0])
     expected = mbd.Equations(fixed, q=Q, v=V).rate(0.0, x)
     assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
-    run, other = (mbd.simulate(one, 0.01, q=Q, v=V) for one in (system, fixed))
+    run, other = (one.simulate(0.01, q=Q, v=V) for one in (system, fixed))
     assert np.abs(run.q - other.q).max() < 1e-13
 
 
@@ -148,7 +148,7 @@ def test_a_step_in_c_takes_them_by_name(tmp_path):
     robot, q, v = bar()
     one = {name: value[0] for name, value in VALUES.items()}
     system = mbd.System(robot, forces=ON_BAR, parameters=one)
-    run = mbd.simulate(system, 0.02, q=q, v=v, z=[0.3])
+    run = system.simulate(0.02, q=q, v=v, z=[0.3])
     equations = mbd.Equations(system, q=q, v=v, z=[0.3])
     step = InC(equations, tmp_path)
     assert "spring.stiffness" in step.head
@@ -158,9 +158,9 @@ def test_a_step_in_c_takes_them_by_name(tmp_path):
 def test_another_value_is_another_problem_to_a_checkpoint(tmp_path):
     robot, q, v = bar()
     given = {"q": q, "v": v, "forces": ON_BAR, "checkpoint": tmp_path / "run.npz"}
-    mbd.simulate(robot, 0.02, parameters={"spring.stiffness": 50.0}, **given)
+    robot.simulate(0.02, parameters={"spring.stiffness": 50.0}, **given)
     with pytest.raises(mbd.errors.FileError, match="forces; parameters must be the same"):
-        mbd.simulate(robot, 0.02, parameters={"spring.stiffness": 60.0}, **given)
+        robot.simulate(0.02, parameters={"spring.stiffness": 60.0}, **given)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_another_value_is_another_problem_to_a_checkpoint(tmp_path):
 def test_parameters_that_cannot_be_are_refused(parameters, says):
     robot, q, v = bar()
     with pytest.raises(mbd.MbdError, match=says):
-        mbd.simulate_batch(robot, 0.01, q=q, v=v, forces=ON_BAR, parameters=parameters)
+        robot.simulate(0.01, q=q, v=v, forces=ON_BAR, parameters=parameters)
 
 
 def test_an_element_that_branches_on_a_number_says_so():
@@ -189,8 +189,7 @@ def test_an_element_that_branches_on_a_number_says_so():
             return self if self.delay > 0.0 else replace(self, delay=1.0)
 
     with pytest.raises(mbd.errors.StateError, match=r"gauge.delay.*decides"):
-        mbd.simulate(
-            slider(),
+        slider().simulate(
             0.01,
             forces=[Branching("rail", name="gauge")],
             parameters={"gauge.delay": 0.1},
@@ -219,6 +218,6 @@ def test_an_element_of_the_user_is_told_by_what_it_computes():
 
         return Push("rail", name="push")
 
-    ends = [mbd.simulate(slider(), 0.1, forces=[made(sign)]).q[-1, 0] for sign in (1.0, -1.0, 2.0)]
+    ends = [slider().simulate(0.1, forces=[made(sign)]).q[-1, 0] for sign in (1.0, -1.0, 2.0)]
     assert ends[0] > 0.0
     assert ends == pytest.approx([ends[0], -ends[0], 2.0 * ends[0]])

@@ -22,12 +22,12 @@ LENGTH = 0.1
 def run_bar(**options):
     robot, q, v = bar()
     given = {"q": q, "v": v, "z": Z_BAR, "forces": ON_BAR} | options
-    return mbd.simulate(robot, given.pop("duration", LENGTH), **given)
+    return robot.simulate(given.pop("duration", LENGTH), **given)
 
 
 def test_a_mass_on_a_spring_and_damper_in_series_moves_as_its_matrix_says():
     x, v, z = START
-    run = mbd.simulate(slider(), 1.0, q=[x], v=[v], z=[z], forces=[MOUNT])
+    run = slider().simulate(1.0, q=[x], v=[v], z=[z], forces=[MOUNT])
     found = [run.q[-1, 0], run.v[-1, 0], run.z[-1, 0]]
     assert np.abs(found - exact(MOUNT, 1.0, *START)).max() < 1e-11
     assert np.array_equal(run.states["mount.stroke"], run.z[:, 0])
@@ -37,7 +37,7 @@ def test_steps_are_of_the_fourth_order_in_states_too():
     ends = []
     for step in (0.02, 0.01, 0.005):
         x, v, z = START
-        run = mbd.simulate(slider(), 1.0, step=step, q=[x], v=[v], z=[z], forces=[MOUNT])
+        run = slider().simulate(1.0, step=step, q=[x], v=[v], z=[z], forces=[MOUNT])
         ends.append(abs(run.z[-1, 0] - exact(MOUNT, 1.0, *START)[2]))
     orders = np.log2(np.array(ends[:-1]) / ends[1:])
     assert np.all(np.abs(orders - 4.0) < 0.2), orders
@@ -45,8 +45,8 @@ def test_steps_are_of_the_fourth_order_in_states_too():
 
 def test_a_filter_on_a_prescribed_motion_follows_its_closed_form():
     w, T = 9.0, 0.05
-    run = mbd.simulate(
-        slider(), 1.0, prescribed={"rail": f"sin({w}*t)"}, forces=[Filter("rail", T, name="gauge")]
+    run = slider().simulate(
+        1.0, prescribed={"rail": f"sin({w}*t)"}, forces=[Filter("rail", T, name="gauge")]
     )
     t, below = run.time, 1.0 + (w * T) ** 2
     z = (np.sin(w * t) - w * T * np.cos(w * t) + w * T * np.exp(-t / T)) / below
@@ -66,11 +66,11 @@ def test_what_is_lost_is_what_the_damper_dissipates():
 def test_a_batch_and_its_trajectories_have_the_digits_of_a_run():
     robot, q, v = bar()
     run = run_bar()
-    one = mbd.simulate_batch(robot, LENGTH, q=[q], v=[v], z=Z_BAR, forces=ON_BAR)
+    one = robot.simulate(LENGTH, q=[q], v=[v], z=Z_BAR, forces=ON_BAR)
     assert np.array_equal(one.z[0], run.z) and np.array_equal(one.q[0], run.q)
     strokes = [0.3, 0.1, -0.2, 0.0, 0.4]
     z = {"mount.stroke": strokes, "gauge.seen": 0.5}
-    many = mbd.simulate_batch(robot, LENGTH, q=q, v=v, z=z, forces=ON_BAR, every=7)
+    many = robot.simulate(LENGTH, q=q, v=v, z=z, forces=ON_BAR, every=7)
     assert len(many) == 5 and not many.alone
     assert np.array_equal(many.z[0], run.z[[*range(0, 101, 7), 100]])
     alone = run_bar(z=many.z[3, 0], every=7)
@@ -97,7 +97,7 @@ def test_steps_one_by_one_have_the_digits_of_a_run():
 def test_a_step_in_c_has_the_digits_of_a_run(tmp_path):
     robot, q, v = bar()
     system = mbd.System(robot, forces=ON_BAR, loads=["elbow"])
-    run = mbd.simulate(system, 0.05, q=q, v=v, z=Z_BAR)
+    run = system.simulate(0.05, q=q, v=v, z=Z_BAR)
     equations = mbd.Equations(system, q=q, v=v, z=Z_BAR)
     step = InC(equations, tmp_path)
     assert "mount.stroke (m), gauge.seen (rad)" in step.head
@@ -128,7 +128,7 @@ def test_variable_steps_control_the_error_of_states(integrator):
 def test_rates_for_scipy_hold_the_states():
     robot, q, v = bar()
     run = run_bar()
-    f = mbd.right_hand_side(robot, q=q, v=v, z=Z_BAR, forces=ON_BAR)
+    f = robot.right_hand_side(q=q, v=v, z=Z_BAR, forces=ON_BAR)
     found = solve_ivp(f, (0, LENGTH), f.start, method="DOP853", rtol=1e-11, atol=1e-12)
     assert np.abs(f.split(found.y[:, -1])[0] - run.q[-1]).max() < 1e-9
     assert abs(f.states(found.y[:, -1])["mount.stroke"] - run.z[-1, 0]) < 1e-9
@@ -137,7 +137,7 @@ def test_rates_for_scipy_hold_the_states():
 def test_equations_hold_the_states():
     robot, q, v = bar()
     system = mbd.System(robot, forces=ON_BAR, loads=["elbow"])
-    run = mbd.simulate(system, 0.002, q=q, v=v, z=Z_BAR)
+    run = system.simulate(0.002, q=q, v=v, z=Z_BAR)
     equations = mbd.Equations(system, q=q, v=v, z=Z_BAR)
     assert equations.sizes["x"] == robot.nq + robot.nv + 2
     rate = equations.rate(0.0, equations.start)
@@ -187,7 +187,7 @@ def test_states_are_carried_past_a_singular_position():
     near = {"crank": first, "elbow": -first}
     at = robot.assemble(near, fixed="crank", velocity={"crank": -4.0})
     z = {"gauge.seen": first, "mount.stroke": first}
-    run = mbd.simulate(robot, 0.2, q=at.q, v=at.v, z=z, forces=flat)
+    run = robot.simulate(0.2, q=at.q, v=at.v, z=z, forces=flat)
     assert run.detours and run.finished
     s = np.interp
     found = solve_ivp(
@@ -200,7 +200,7 @@ def test_states_are_carried_past_a_singular_position():
         t_eval=run.time,
     )
     assert np.abs(run.states["gauge.seen"] - found.y[0]).max() < 1e-5
-    many = mbd.simulate_batch(robot, 0.2, q=[at.q] * 9, v=[at.v] * 9, z=z, forces=flat)
+    many = robot.simulate(0.2, q=[at.q] * 9, v=[at.v] * 9, z=z, forces=flat)
     assert many.finished.all()
     assert np.abs(many.z[4] - run.z).max() < 1e-9
 
@@ -214,7 +214,7 @@ def test_a_run_and_a_batch_with_states_travel_to_another_process():
 
 def test_a_run_without_states_has_none():
     robot, q, v = bar()
-    run = mbd.simulate(robot, 0.01, q=q, v=v)
+    run = robot.simulate(0.01, q=q, v=v)
     assert run.z.shape == (11, 0) and run.states == {}
 
 
@@ -224,7 +224,7 @@ def test_a_run_without_states_has_none():
         ({"mount.slip": 1.0}, "mount.slip"),
         ([1.0], "mount.stroke"),
         ([1.0, np.nan], "finite"),
-        ({"gauge.seen": [1.0, 2.0]}, "gauge.seen"),
+        ({"gauge.seen": [[1.0, 2.0]]}, "gauge.seen"),
         ("abc", "z"),
     ],
 )
@@ -240,14 +240,14 @@ def test_rates_of_another_number_are_refused():
 
     robot, q, v = bar()
     with pytest.raises(mbd.errors.StateError, match=r"gauge.seen.*got 0"):
-        mbd.simulate(robot, 0.01, q=q, v=v, forces=[Wrong("crank", name="gauge")])
+        robot.simulate(0.01, q=q, v=v, forces=[Wrong("crank", name="gauge")])
 
 
 def test_an_element_with_states_in_a_cut_joint_has_its_loads_from_the_steps():
     robot, q, v = bar()
     at_pin = Maxwell("pin", 30.0, 2.0, name="mount")
     given = {"q": q, "v": v, "z": [0.1], "forces": [at_pin]}
-    run = mbd.simulate(robot, 0.05, loads=["pin"], **given)
+    run = robot.simulate(0.05, loads=["pin"], **given)
     torque = run.force_elements["mount"]["force"]
     # about its axis, y, a hinge transmits the element's moment alone
     moment = run.loads.moment[:, 0, 1]
@@ -262,10 +262,10 @@ def test_a_state_whose_steps_are_too_long_is_told_though_it_moves_nothing(delay)
     gauge = [Filter("rail", delay, name="gauge")]
     given = {"q": [0.2], "v": [1.0], "step": 0.01, "forces": [MOUNT, *gauge]}
     with pytest.raises(SolveError, match=r"too long for the state 'gauge.seen'"):
-        mbd.simulate(slider(), 1.0, **given)
-    batch = mbd.simulate_batch(slider(), 1.0, **given | {"q": [[0.2], [0.3]]})
+        slider().simulate(1.0, **given)
+    batch = slider().simulate(1.0, **given | {"q": [[0.2], [0.3]]})
     assert all("too long for the state 'gauge.seen'" in one for one in batch.status)
-    short = mbd.simulate(slider(), 1.0, **given | {"step": 2.0 * delay}, check=False)
+    short = slider().simulate(1.0, **given | {"step": 2.0 * delay}, check=False)
     assert short.status == "finished" and np.abs(short.z).max() < 1.0
 
 

@@ -37,7 +37,7 @@ def loaded(robot, first, second):
 
 
 def simulated(robot, first, second):
-    run = mbd.simulate(robot, 0.1, q=Q, v=V, forces=elements(first, second))
+    run = robot.simulate(0.1, q=Q, v=V, forces=elements(first, second))
     return np.concatenate([run.q[-1], [run.force_elements.energy[-1]], run.energy[-1:]])
 
 
@@ -52,6 +52,6 @@ def test_forces_act_where_the_names_are(ask):
 
 def test_a_checkpoint_knows_the_names(tmp_path):
     options = {"q": Q, "forces": elements("l", "r")[1:2], "checkpoint": tmp_path / "run.npz"}
-    mbd.simulate(pendulums(), 0.02, **options)
+    pendulums().simulate(0.02, **options)
     with pytest.raises(FileError, match="of another simulation: mechanism"):
-        mbd.simulate(pendulums("r", "l"), 0.02, **options)
+        pendulums("r", "l").simulate(0.02, **options)

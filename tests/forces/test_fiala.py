@@ -105,9 +105,7 @@ def test_a_wheel_that_flies_lands_without_slip_of_its_own():
     robot = free_wheel(floating=False)
     tyre = FialaTyre("wheel", **FIALA, relaxation=(0.3, 0.3), name="tyre")
     v = np.array([5.0, 0, 1.0, 0, 0, 5.0 / 0.3])
-    run = mbd.simulate(
-        robot, 1.0, step=2e-4, q=np.array([0, 0, 0.3, 0, 0, 0.0]), v=v, forces=[tyre]
-    )
+    run = robot.simulate(1.0, step=2e-4, q=np.array([0, 0, 0.3, 0, 0, 0.0]), v=v, forces=[tyre])
     flies = run.force_elements["tyre"]["normal_force"] == 0.0
     assert flies.sum() > 500 and np.abs(run.z[flies]).max() < 1e-3  # m, from the ground
     whole = run.energy + run.force_elements.energy

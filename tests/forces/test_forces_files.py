@@ -91,17 +91,17 @@ def test_a_file_beside_the_urdf_belongs_to_the_machine(swing):
     assert "forces strut" in repr(robot)
     alone = mbd.load(swing(), forces=())
     assert alone.forces == ()
-    run = mbd.simulate(robot, 0.1, q=[0.3])
+    run = robot.simulate(0.1, q=[0.3])
     assert "force elements strut" in repr(run)
-    given = mbd.simulate(alone, 0.1, q=[0.3], forces=[replace(strut, name="given")])
+    given = alone.simulate(0.1, q=[0.3], forces=[replace(strut, name="given")])
     assert np.array_equal(run.q, given.q)
-    bare = mbd.simulate(robot, 0.1, q=[0.3], forces=())
+    bare = robot.simulate(0.1, q=[0.3], forces=())
     assert not bare.force_elements
-    assert np.array_equal(bare.q, mbd.simulate(alone, 0.1, q=[0.3]).q)
+    assert np.array_equal(bare.q, alone.simulate(0.1, q=[0.3]).q)
     assert np.abs(bare.q - run.q).max() > 1e-3
-    batch = mbd.simulate_batch(robot, 0.1, q=[[0.3], [0.4]])
+    batch = robot.simulate(0.1, q=[[0.3], [0.4]])
     assert np.array_equal(batch.q[0], run.q)
-    assert np.array_equal(mbd.simulate(mbd.System(robot), 0.1, q=[0.3]).q, run.q)
+    assert np.array_equal(mbd.System(robot).simulate(0.1, q=[0.3]).q, run.q)
 
 
 def test_tables_stand_in_the_file_or_beside_it(swing, tmp_path):
@@ -123,7 +123,7 @@ def test_a_file_may_ask_for_what_the_urdf_says(swing):
     friction, stop = robot.forces
     assert (friction.viscous, friction.coulomb, stop.upper) == (0.5, 0.0, 1.0)
     with pytest.warns(mbd.MbdWarning, match="friction of 1 joint is not part of this motion"):
-        run = mbd.simulate(robot, 0.1)
+        run = robot.simulate(0.1)
     assert run.notes == ("friction of 1 joint is not part of this motion",)
 
 

@@ -29,14 +29,14 @@ def tree(request):
     robot = robot.with_forces([replace(one, name=name) for name, one in ELEMENTS.items()])
     q = [0, 0, 0, 0, 0, 0, 1, *Q] if request.param else Q
     v = [*[0.1] * 6, *V] if request.param else V
-    return robot, mbd.simulate(robot, 0.02, q=q, v=v, external={"hand": [1, 2, 3, 0.1, 0.2, 0.3]})
+    return robot, robot.simulate(0.02, q=q, v=v, external={"hand": [1, 2, 3, 0.1, 0.2, 0.3]})
 
 
 @pytest.fixture(scope="module")
 def bar():
     robot = four_bar(1, 2, 1.7, 2.5).with_forces(ON_BAR)
     start = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
-    return robot, mbd.simulate(robot, 0.02, q=start.q, prescribed={"crank": "0.5 + 2 t"})
+    return robot, robot.simulate(0.02, q=start.q, prescribed={"crank": "0.5 + 2 t"})
 
 
 def same(found, told):
@@ -144,7 +144,7 @@ def test_elements_that_depend_on_time_need_it():
         robot.joint_loads(*states)
     late, bare = robot.inverse_dynamics(*states, t=2.0), robot.inverse_dynamics(*states, forces=())
     assert np.abs(bare - late - [0, 0, 6.0]).max() < 1e-12
-    run = mbd.simulate(robot, 0.1, q=Q, v=V)
+    run = robot.simulate(0.1, q=Q, v=V)
     same(robot.joint_loads(run.q, run.v, run.a, t=run.time), run.joint_loads())
 
 

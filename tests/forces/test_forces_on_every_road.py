@@ -42,13 +42,13 @@ def stepped(system, q, v, steps, h=1e-3):
 
 def test_a_tree_moves_alike_on_every_road():
     robot = machine()
-    run = mbd.simulate(robot, LENGTH, q=Q, v=V, forces=EVERY)
-    batch = mbd.simulate_batch(robot, LENGTH, q=[Q] * 5, v=[V] * 5, forces=EVERY)
+    run = robot.simulate(LENGTH, q=Q, v=V, forces=EVERY)
+    batch = robot.simulate(LENGTH, q=[Q] * 5, v=[V] * 5, forces=EVERY)
     for one in batch.q:
         assert np.array_equal(one, run.q)
     q, v = stepped(mbd.System(robot, forces=EVERY), Q, V, 200)
     assert np.abs(q - run.q[-1]).max() < 1e-12 and np.abs(v - run.v[-1]).max() < 1e-11
-    by_hand = mbd.simulate(robot, LENGTH, q=Q, v=V, forces=EVERY, method="multipliers")
+    by_hand = robot.simulate(LENGTH, q=Q, v=V, forces=EVERY, method="multipliers")
     assert np.abs(by_hand.q[-1] - run.q[-1]).max() < 1e-12
     report, again = run.force_elements, batch[2].force_elements
     for name in report:
@@ -57,12 +57,12 @@ def test_a_tree_moves_alike_on_every_road():
 
 def test_a_closed_loop_moves_alike_on_every_road(bar):
     robot, q, v = bar
-    run = mbd.simulate(robot, LENGTH, q=q, v=v, forces=ON_BAR)
-    batch = mbd.simulate_batch(robot, LENGTH, q=[q] * 3, v=[v] * 3, forces=ON_BAR)
+    run = robot.simulate(LENGTH, q=q, v=v, forces=ON_BAR)
+    batch = robot.simulate(LENGTH, q=[q] * 3, v=[v] * 3, forces=ON_BAR)
     assert np.array_equal(batch.q[1], run.q)
     end = stepped(mbd.System(robot, forces=ON_BAR), q, v, 200)
     assert np.abs(end[0] - run.q[-1]).max() < 1e-11
-    f = mbd.right_hand_side(robot, q=q, v=v, forces=ON_BAR)
+    f = robot.right_hand_side(q=q, v=v, forces=ON_BAR)
     found = solve_ivp(f, (0, LENGTH), f.start, method="DOP853", rtol=1e-11, atol=1e-12)
     assert np.abs(f.split(found.y[:, -1])[0] - run.q[-1]).max() < 1e-9
 
@@ -71,7 +71,7 @@ def test_a_closed_loop_moves_alike_on_every_road(bar):
 def test_a_step_of_many_elements_in_c_has_the_digits_of_a_run(tmp_path):
     robot = machine()
     system = mbd.System(robot, forces=EVERY, loads=["shoulder", "wrist"])
-    run = mbd.simulate(system, 0.05, q=Q, v=V)
+    run = system.simulate(0.05, q=Q, v=V)
     equations = mbd.Equations(system, q=Q, v=V)
     q, v, told = InC(equations, tmp_path).march(equations, 50)
     assert np.array_equal(q, run.q[-1]) and np.array_equal(v, run.v[-1])
@@ -81,7 +81,7 @@ def test_a_step_of_many_elements_in_c_has_the_digits_of_a_run(tmp_path):
 def test_equations_of_a_system_hold_its_elements(bar):
     robot, q, v = bar
     system = mbd.System(robot, forces=ON_BAR)
-    run = mbd.simulate(system, 0.001, q=q, v=v)
+    run = system.simulate(0.001, q=q, v=v)
     equations = mbd.Equations(system, q=q, v=v)
     rate = equations.rate(0.0, equations.start)
     assert np.abs(rate[3:] - run.a[0]).max() < 1e-9
@@ -92,7 +92,7 @@ def test_equations_of_a_system_hold_its_elements(bar):
 def test_links_are_in_balance_with_their_springs_and_loads(bar):
     robot, q, v = bar
     pull, coil = ON_BAR[:2]
-    run = mbd.simulate(robot, 0.1, q=q, v=v, forces=[pull, coil])
+    run = robot.simulate(0.1, q=q, v=v, forces=[pull, coil])
     loads = run.joint_loads([*robot.model.joint_index, *(c.name for c in robot.model.cuts)])
     for k in (0, 40, 100):
         links = free_bodies.moving_links(robot.model, run.q[k], run.v[k], run.a[k])
@@ -128,7 +128,7 @@ def test_links_are_in_balance_with_their_springs_and_loads(bar):
 
 def test_loads_told_by_the_steps_know_the_springs(bar):
     robot, q, v = bar
-    run = mbd.simulate(robot, 0.05, q=q, v=v, forces=ON_BAR, loads=["crank", "elbow"])
+    run = robot.simulate(0.05, q=q, v=v, forces=ON_BAR, loads=["crank", "elbow"])
     after = run.joint_loads(["crank", "elbow"])
     assert np.abs(run.loads.force - after.force).max() < 1e-10
 
@@ -137,7 +137,7 @@ def test_wrenches_of_a_user_and_of_elements_on_one_link_add():
     robot = machine()
     push = np.array([1.0, -2.0, 3.0, 0.1, 0.2, -0.3])
     spring = ELEMENTS["linear"]
-    run = mbd.simulate(robot, 0.05, q=Q, v=V, forces=[spring], external={"hand": push})
+    run = robot.simulate(0.05, q=Q, v=V, forces=[spring], external={"hand": push})
     equations = mbd.Equations(
         mbd.System(robot, external={"hand": push}, torque={"wrist": 0.0}, forces=[spring]), q=Q, v=V
     )
@@ -148,14 +148,12 @@ def test_wrenches_of_a_user_and_of_elements_on_one_link_add():
 
 def test_an_element_sees_the_lengths_and_masses_of_its_trajectory():
     robot, spring = machine(), [ELEMENTS["linear"]]
-    many = mbd.simulate_batch(
-        robot, 0.05, q=Q, v=V, forces=spring, parameters={"wrist.xyz": [[0, 0, 0.1], [0, 0, 0.4]]}
+    many = robot.simulate(
+        0.05, q=Q, v=V, forces=spring, parameters={"wrist.xyz": [[0, 0, 0.1], [0, 0, 0.4]]}
     )
-    alone = mbd.simulate(
-        robot, 0.05, q=Q, v=V, forces=spring, parameters={"wrist.xyz": [0, 0, 0.4]}
-    )
-    built = mbd.simulate(machine(wrist=0.4), 0.05, q=Q, v=V, forces=spring)
-    assert np.abs(built.q - mbd.simulate(robot, 0.05, q=Q, v=V, forces=spring).q).max() > 1e-4
+    alone = robot.simulate(0.05, q=Q, v=V, forces=spring, parameters={"wrist.xyz": [0, 0, 0.4]})
+    built = machine(wrist=0.4).simulate(0.05, q=Q, v=V, forces=spring)
+    assert np.abs(built.q - robot.simulate(0.05, q=Q, v=V, forces=spring).q).max() > 1e-4
     for run in (many[1], alone):
         assert np.abs(run.q - built.q).max() < 1e-12
         length, expected = (one.force_elements["PointSpring 1"]["length"] for one in (run, built))
@@ -163,7 +161,7 @@ def test_an_element_sees_the_lengths_and_masses_of_its_trajectory():
 
 
 def test_a_run_with_elements_travels_to_another_process():
-    run = mbd.simulate(machine(), 0.01, q=Q, v=V, forces=EVERY)
+    run = machine().simulate(0.01, q=Q, v=V, forces=EVERY)
     again = pickle.loads(pickle.dumps(run))
     for name, report in run.force_elements.items():
         for number, values in report.items():
@@ -171,15 +169,14 @@ def test_a_run_with_elements_travels_to_another_process():
 
 
 def test_elements_act_beside_a_function_that_is_called_from_python():
-    held = mbd.simulate(
-        machine(),
+    held = machine().simulate(
         0.05,
         q=Q,
         v=V,
         forces=EVERY,
         torque={"wrist": mbd.Sampled(lambda t, q, v: 2.0)},
     )
-    given = mbd.simulate(machine(), 0.05, q=Q, v=V, forces=EVERY, torque={"wrist": 2.0})
+    given = machine().simulate(0.05, q=Q, v=V, forces=EVERY, torque={"wrist": 2.0})
     assert np.abs(held.q - given.q).max() < 1e-13
     assert np.abs(held.joint_loads().force - given.joint_loads().force).max() < 1e-9
 
@@ -187,6 +184,6 @@ def test_elements_act_beside_a_function_that_is_called_from_python():
 def test_a_checkpoint_of_other_springs_is_refused(tmp_path):
     robot = machine()
     options = {"q": Q, "v": V, "checkpoint": tmp_path / "run.npz", "checkpoint_every": 10}
-    mbd.simulate(robot, 0.02, forces=[forces.JointSpring("wrist", 5.0)], **options)
+    robot.simulate(0.02, forces=[forces.JointSpring("wrist", 5.0)], **options)
     with pytest.raises(mbd.errors.FileError, match="forces must be the same"):
-        mbd.simulate(robot, 0.02, forces=[forces.JointSpring("wrist", 6.0)], **options)
+        robot.simulate(0.02, forces=[forces.JointSpring("wrist", 6.0)], **options)

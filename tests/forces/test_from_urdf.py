@@ -30,11 +30,9 @@ def test_what_is_used_is_not_said_to_be_left_out(damped):
     robot, joint = damped
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = mbd.simulate(
-            robot, 1.0, q=[0.3], v=[3.0], forces=from_urdf(robot, limits=(5e3, 20.0))
-        )
-        many = mbd.simulate_batch(robot, 0.1, q=[[0.3]], forces=from_urdf(robot))
-        mbd.right_hand_side(robot, forces=from_urdf(robot))
+        run = robot.simulate(1.0, q=[0.3], v=[3.0], forces=from_urdf(robot, limits=(5e3, 20.0)))
+        many = robot.simulate(0.1, q=[[0.3]], forces=from_urdf(robot))
+        robot.right_hand_side(forces=from_urdf(robot))
     assert run.notes == many.notes == ()
     assert run.q.max() < 0.45
     report = run.force_elements[f"{joint} friction"]
@@ -49,7 +47,7 @@ def test_what_is_not_used_is_still_said(damped):
         ({"damping": False}, "damping of 1 joint is not part"),
     ):
         with pytest.warns(MbdWarning, match=said):
-            run = mbd.simulate(robot, 0.5, q=[0.3], v=[3.0], forces=from_urdf(robot, **options))
+            run = robot.simulate(0.5, q=[0.3], v=[3.0], forces=from_urdf(robot, **options))
         assert any("nothing stops it" in note for note in run.notes)
 
 
@@ -57,10 +55,10 @@ def test_every_road_says_what_of_the_file_is_not_used(damped, capsys):
     robot, _ = damped
     said = pytest.warns(MbdWarning, match="damping and friction of 1 joint are not part of this")
     roads = (
-        lambda: mbd.simulate(robot, 0.01),
-        lambda: mbd.simulate(robot, 0.01, method="multipliers"),
-        lambda: mbd.simulate_batch(robot, 0.01, q=[[0.1]]),
-        lambda: mbd.right_hand_side(robot),
+        lambda: robot.simulate(0.01),
+        lambda: robot.simulate(0.01, method="multipliers"),
+        lambda: robot.simulate(0.01, q=[[0.1]]),
+        lambda: robot.right_hand_side(),
         lambda: mbd.Equations(mbd.System(robot)),
     )
     for road in roads:

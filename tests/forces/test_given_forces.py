@@ -28,10 +28,9 @@ def test_the_power_of_a_given_force_is_what_it_takes_from_the_machine(name):
 
 def test_functions_act_as_torques_and_wrenches_do():
     robot = machine()
-    run = mbd.simulate(robot, LENGTH, q=Q, v=V, forces=[TRACED["any"], TRACED["push"]])
+    run = robot.simulate(LENGTH, q=Q, v=V, forces=[TRACED["any"], TRACED["push"]])
     joints, push = TRACED["any"].function, TRACED["push"].function
-    told = mbd.simulate(
-        robot,
+    told = robot.simulate(
         LENGTH,
         q=Q,
         v=V,
@@ -54,10 +53,8 @@ def test_functions_act_as_torques_and_wrenches_do():
 
 def test_an_actuator_takes_a_table_of_time():
     table = Table([0.0, 0.05, 1.0], [0.0, 8.0, 8.0])
-    run = mbd.simulate(machine(), LENGTH, q=Q, forces=[forces.JointActuator("wrist", table)])
-    told = mbd.simulate(
-        machine(), LENGTH, q=Q, torque={"wrist": ([0.0, 0.05, 1.0], [0.0, 8.0, 8.0])}
-    )
+    run = machine().simulate(LENGTH, q=Q, forces=[forces.JointActuator("wrist", table)])
+    told = machine().simulate(LENGTH, q=Q, torque={"wrist": ([0.0, 0.05, 1.0], [0.0, 8.0, 8.0])})
     assert np.abs(run.q - told.q).max() < 1e-12
     tension = run.force_elements["JointActuator 1"]["force"]
     assert np.abs(tension - table(run.time)).max() < 1e-14
@@ -68,7 +65,7 @@ def test_functions_are_told_apart_by_what_they_compute():
     ends = []
     for gain in (1.0, 50.0, 1.0):
         servo = forces.JointActuator("wrist", lambda t, s, rate, gain=gain: -gain * s)
-        ends.append(mbd.simulate(machine(), 0.02, q=Q, forces=[servo]).q[-1])
+        ends.append(machine().simulate(0.02, q=Q, forces=[servo]).q[-1])
     assert np.array_equal(ends[0], ends[2])
     assert np.abs(ends[0] - ends[1]).max() > 1e-4
 
@@ -83,9 +80,8 @@ def test_any_python_is_called_at_each_step():
     def control(t, q, v):
         return [float(np.round(3.0 * np.sin(20.0 * t), 1)), 0.5]
 
-    run = mbd.simulate(robot, LENGTH, q=Q, v=V, forces=[called(control, joints=JOINTS)])
-    told = mbd.simulate(
-        robot,
+    run = robot.simulate(LENGTH, q=Q, v=V, forces=[called(control, joints=JOINTS)])
+    told = robot.simulate(
         LENGTH,
         q=Q,
         v=V,
@@ -101,9 +97,9 @@ def test_any_python_is_called_at_each_step():
     assert np.array_equal(report["wrist"], expected)
     assert np.abs(report["dissipation"] + run.v[:, 2] * expected + 0.5 * run.v[:, 0]).max() < 1e-12
     push = called(lambda t, q, v: np.array([0, 0, 2.0, 0, 0, 0]), link="hand", axes="world")
-    run = mbd.simulate(robot, LENGTH, q=Q, v=V, forces=[push])
-    told = mbd.simulate(
-        robot, LENGTH, q=Q, v=V, external={"hand": [0, 0, 2.0, 0, 0, 0]}, external_in="world"
+    run = robot.simulate(LENGTH, q=Q, v=V, forces=[push])
+    told = robot.simulate(
+        LENGTH, q=Q, v=V, external={"hand": [0, 0, 2.0, 0, 0, 0]}, external_in="world"
     )
     assert np.abs(run.q - told.q).max() < 1e-13
     assert run.external == {}
@@ -145,10 +141,10 @@ def test_a_function_that_fails_ends_the_motion_and_what_was_computed_is_kept(roa
     with pytest.raises(
         mbd.errors.SolveError, match=rf"stopped at t = 0\.0[45].*{said}.*check=False"
     ):
-        mbd.simulate(robot, LENGTH, forces=[element], **options)
-    run = mbd.simulate(robot, LENGTH, forces=[element], check=False, **options)
+        robot.simulate(LENGTH, forces=[element], **options)
+    run = robot.simulate(LENGTH, forces=[element], check=False, **options)
     assert not run.finished and 0.04 < run.time[-1] < 0.052
-    good = mbd.simulate(robot, LENGTH, torque={"wrist": 1.0}, **options)
+    good = robot.simulate(LENGTH, torque={"wrist": 1.0}, **options)
     known = run.time < 0.049
     assert np.abs(run.q[known] - good.q[: len(run.time)][known]).max() < 1e-7
     assert np.isfinite(run.joint_loads("wrist").force).all()
@@ -157,7 +153,7 @@ def test_a_function_that_fails_ends_the_motion_and_what_was_computed_is_kept(roa
 
 def test_a_function_that_fails_in_a_batch_ends_its_trajectories():
     element = called(raising, joints=["wrist"])
-    batch = mbd.simulate_batch(machine(), LENGTH, q=[Q, 0 * Q], forces=[element])
+    batch = machine().simulate(LENGTH, q=[Q, 0 * Q], forces=[element])
     assert not batch.finished.any()
     assert np.isfinite(batch.q[:, 40]).all()
 
@@ -167,7 +163,7 @@ def test_a_traced_function_that_gives_no_number_ends_the_motion():
         return np.array([np.sqrt(0.05 - t)])
 
     element = forces.GeneralForce(root, joints=["wrist"], name="root")
-    run = mbd.simulate(machine(), LENGTH, q=Q, v=V, forces=[element], check=False)
+    run = machine().simulate(LENGTH, q=Q, v=V, forces=[element], check=False)
     assert not run.finished and 0.045 < run.time[-1] <= 0.0505
     assert np.isfinite(run.q).all()
 

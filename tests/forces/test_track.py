@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.forces import JointSpring
 from mbd_bridge.forces.points import in_link_axes
@@ -75,7 +74,7 @@ def test_a_tracked_vehicle_rolls_over_waves_and_dissipates_its_energy():
     q, v = robot.model.neutral(), np.zeros(10)
     q[2], q[7:], v[0] = 0.75, 0.03, 5.0
     band = track(road=Sine(0.03, 2.5)).relaxed_at(robot, q)
-    run = mbd.simulate(robot, 0.6, q=q, v=v, forces=[*springs, band], step=5e-4)
+    run = robot.simulate(0.6, q=q, v=v, forces=[*springs, band], step=5e-4)
     parts = run.force_elements
     whole = run.energy + parts.energy
     lost = simpson(parts.dissipation, x=run.time)
@@ -110,7 +109,5 @@ def test_a_wrong_track_is_refused(what):
 def test_a_track_without_a_band_acts_on_its_wheels_alone():
     robot = vehicle()
     bare = track(tension=0.0, stiffness=0.0, front=("hull", (1.0, 0, 0)), rear=None)
-    run = mbd.simulate(
-        robot, 0.01, q=np.append([0, 0, 0.3, 0, 0, 0, 1], np.zeros(4)), forces=[bare]
-    )
+    run = robot.simulate(0.01, q=np.append([0, 0, 0.3, 0, 0, 0, 1], np.zeros(4)), forces=[bare])
     assert run.finished and "hull" not in run.system.links

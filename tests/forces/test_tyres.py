@@ -194,7 +194,7 @@ def test_energy_of_a_cart_on_a_rough_road_is_dissipated():
         SimpleTyre(name, RADIUS, STIFFNESS, DAMPING, road=road, name=name)
         for name in ("fl", "fr", "rl", "rr")
     ]
-    run = mbd.simulate(robot, 1.0, q=q, v=v, forces=elements, step=5e-4)
+    run = robot.simulate(1.0, q=q, v=v, forces=elements, step=5e-4)
     parts = run.force_elements
     whole = run.energy + parts.energy
     lost = simpson(parts.dissipation, x=run.time)
@@ -209,7 +209,7 @@ def test_a_cart_without_damping_and_friction_rolls_over_waves_and_keeps_its_ener
         SimpleTyre(name, RADIUS, STIFFNESS, friction=0.0, road=Sine(0.01, 2.0), name=name)
         for name in ("fl", "fr", "rl", "rr")
     ]
-    run = mbd.simulate(robot, 1.0, q=q, v=v, forces=elements)
+    run = robot.simulate(1.0, q=q, v=v, forces=elements)
     whole = run.energy + run.force_elements.energy
     assert np.ptp(run.v[:, 0]) > 0.01  # it climbs and falls
     assert np.ptp(whole) < 1e-6 * np.ptp(run.energy)
@@ -226,7 +226,7 @@ def test_a_cart_at_rest_carries_its_weight_and_creeps_down_a_slope():
     ]
     q[2] += 50 * slope
     held = {f"axle_{name}": 0.0 for name in ("fl", "fr", "rl", "rr")}
-    run = mbd.simulate(robot, 1.5, q=q, v=v, forces=elements, prescribed=held, step=5e-4)
+    run = robot.simulate(1.5, q=q, v=v, forces=elements, prescribed=held, step=5e-4)
     weight = 460.0 * 9.81 / np.sqrt(1 + slope**2)
     total = sum(part["normal_force"][-1] for part in run.force_elements.values())
     assert abs(total / weight - 1) < 1e-3
@@ -272,7 +272,7 @@ def test_a_wrong_tyre_is_refused(what):
 def test_a_wheel_that_starts_below_the_road_is_refused(kind):
     robot, tyre = free_wheel(), tyres(Flat(0.1))[kind]
     with pytest.raises(MbdError, match=r"centre of wheel 'wheel' is 0.05 m below the road"):
-        mbd.simulate(robot, 0.01, q=[0, 0, 0.05, 0, 0, 0, 1], forces=[tyre])
+        robot.simulate(0.01, q=[0, 0, 0.05, 0, 0, 0, 1], forces=[tyre])
 
 
 @pytest.mark.parametrize("kind", ["fiala delayed", "pacejka delayed"])
@@ -281,7 +281,7 @@ def test_a_cart_on_tyres_with_relaxation_brakes_and_dissipates_its_energy(kind):
     elements = [tyres(Flat(), wheel)[kind] for wheel in ("fl", "fr", "rl", "rr")]
     q[2] += elements[0].bind(robot.model).rolling_radius - RADIUS
     v[6:] *= 0.7  # the wheels turn too slowly
-    run = mbd.simulate(robot, 0.5, q=q, v=v, forces=elements, step=2.5e-4)
+    run = robot.simulate(0.5, q=q, v=v, forces=elements, step=2.5e-4)
     parts = run.force_elements
     whole = run.energy + parts.energy
     lost = simpson(parts.dissipation, x=run.time)

@@ -35,7 +35,7 @@ def coil(given, **more):
 @pytest.mark.parametrize("kind", GIVEN)
 def test_a_stiffness_that_varies_moves_as_its_equation_says(kind):
     robot = rail()
-    run = mbd.simulate(robot, 2.0, q=[0.3], forces=[coil(GIVEN[kind])])
+    run = robot.simulate(2.0, q=[0.3], forces=[coil(GIVEN[kind])])
 
     def rate(t, y):
         k = 50.0 * (1.0 + 0.5 * np.sin(3.0 * t)) + 20.0 * y[0] ** 2
@@ -53,19 +53,19 @@ def test_every_road_moves_alike_with_formulas_and_inputs(tmp_path):
     robot = rail()
     elements = [coil(FORMULA), JointActuator("slide", force=mbd.Input("push", 3.0), name="piston")]
     system = mbd.System(robot, forces=elements)
-    run = mbd.simulate(system, 0.2, q=[0.3])
-    batch = mbd.simulate_batch(robot, 0.2, q=[[0.3]] * 3, forces=elements)
+    run = system.simulate(0.2, q=[0.3])
+    batch = robot.simulate(0.2, q=[[0.3]] * 3, forces=elements)
     assert np.array_equal(batch.q[1], run.q)
     assert run.force_elements["piston"]["force"] == pytest.approx(3.0, abs=0.0)
-    f = mbd.right_hand_side(robot, q=[0.3], forces=elements)
+    f = robot.right_hand_side(q=[0.3], forces=elements)
     found = solve_ivp(f, (0, 0.2), f.start, rtol=1e-11, atol=1e-12)
     assert np.abs(found.y[0, -1] - run.q[-1, 0]) < 1e-9
-    by_hand = mbd.simulate(system, 0.02, q=[0.3], method="multipliers")
+    by_hand = system.simulate(0.02, q=[0.3], method="multipliers")
     assert np.abs(by_hand.q[-1] - run.q[20]).max() < 1e-13
-    implicit = mbd.simulate(system, 0.2, q=[0.3], integrator="newmark")
+    implicit = system.simulate(0.2, q=[0.3], integrator="newmark")
     assert implicit.finished and np.abs(implicit.q[-1] - run.q[-1]).max() < 1e-5
-    told = mbd.simulate(
-        mbd.System(robot, forces=elements, loads=["slide"]), 0.2, q=[0.3], integrator="hht"
+    told = mbd.System(robot, forces=elements, loads=["slide"]).simulate(
+        0.2, q=[0.3], integrator="hht"
     )
     assert np.isfinite(told.loads.force).all()
     if shutil.which("cc"):
@@ -82,14 +82,14 @@ def test_an_input_inside_an_element_is_driven_from_outside():
         force=mbd.Input("valve"),
         name="piston",
     )
-    run = mbd.simulate(robot, 0.5, forces=[piston], inputs={"valve": -4.0})
+    run = robot.simulate(0.5, forces=[piston], inputs={"valve": -4.0})
     assert np.abs(run.q[:, 0] - 0.5 * 2.0 * run.time**2).max() < 1e-9
     assert run.force_elements["piston"]["force"] == pytest.approx(-4.0, abs=0.0)
-    many = mbd.simulate_batch(robot, 0.5, forces=[piston], inputs={"valve": [-4.0, 8.0]})
+    many = robot.simulate(0.5, forces=[piston], inputs={"valve": [-4.0, 8.0]})
     assert many.q[:, -1, 0] == pytest.approx([0.25, -0.5], abs=1e-9)
     assert many[1].force_elements["piston"]["force"] == pytest.approx(8.0, abs=0.0)
-    called = mbd.simulate(
-        robot, 0.5, forces=[piston], inputs={"valve": mbd.Sampled(lambda t, q, v: -4.0)}
+    called = robot.simulate(
+        0.5, forces=[piston], inputs={"valve": mbd.Sampled(lambda t, q, v: -4.0)}
     )
     assert np.array_equal(called.q, run.q)
     machine = mbd.RealTime(mbd.System(robot, forces=[piston]))
@@ -103,16 +103,14 @@ def test_an_fmu_has_the_input_of_an_element(tmp_path):
 
     robot = rail()
     actuator = JointActuator("slide", force=mbd.Input("valve", 1.0), name="piston")
-    fmu = mbd.export_fmu(mbd.System(robot, forces=[actuator, coil(FORMULA)]), tmp_path / "rail.fmu")
+    fmu = mbd.System(robot, forces=[actuator, coil(FORMULA)]).export_fmu(tmp_path / "rail.fmu")
     assert fmu.names("input") == ("valve",)
     if fmu.binary is None:
         return
     found = fmpy.simulate_fmu(
         str(fmu.path), stop_time=0.2, output_interval=0.01, start_values={"valve": 5.0}
     )
-    run = mbd.simulate(
-        robot, 0.2, forces=[actuator, coil(FORMULA)], inputs={"valve": 5.0}, every=10
-    )
+    run = robot.simulate(0.2, forces=[actuator, coil(FORMULA)], inputs={"valve": 5.0}, every=10)
     assert np.array_equal(found["q.slide"], run.q[:, 0])
     assert found["element.piston.force"][-1] == 5.0
 
@@ -123,8 +121,8 @@ def test_files_hold_formulas_and_inputs(tmp_path):
     mbd.forces.save_forces(path, elements)
     assert FORMULA in path.read_text() and "input: push" in path.read_text()
     read = mbd.forces.load_forces(path, robot)
-    one = mbd.simulate(robot, 0.1, q=[0.3], forces=elements)
-    two = mbd.simulate(robot, 0.1, q=[0.3], forces=read)
+    one = robot.simulate(0.1, q=[0.3], forces=elements)
+    two = robot.simulate(0.1, q=[0.3], forces=read)
     assert np.array_equal(one.q, two.q)
     mbd.forces.save_forces(tmp_path / "again.yaml", read)
     assert (tmp_path / "again.yaml").read_text() == path.read_text()
@@ -141,10 +139,10 @@ def test_the_machines_own_elements_vary_in_inverse_dynamics_too():
 
 
 def test_other_numbers_of_an_element_that_varies_are_parameters():
-    many = mbd.simulate_batch(
-        rail(), 0.5, q=[[0.3]], forces=[coil(FORMULA)], parameters={"coil.damping": [0.0, 0.4]}
+    many = rail().simulate(
+        0.5, q=[[0.3]], forces=[coil(FORMULA)], parameters={"coil.damping": [0.0, 0.4]}
     )
-    alone = mbd.simulate(rail(), 0.5, q=[0.3], forces=[coil(FORMULA)])
+    alone = rail().simulate(0.5, q=[0.3], forces=[coil(FORMULA)])
     assert np.array_equal(many.q[1], alone.q) and abs(many.q[0, -1] - many.q[1, -1]) > 1e-4
 
 
@@ -171,7 +169,7 @@ def test_what_cannot_vary_so_is_refused(element, message):
 def test_an_input_of_an_element_takes_numbers_only():
     actuator = JointActuator("slide", force=mbd.Input("valve"))
     with pytest.raises(StateError, match=r"a formula or function of .* stands in the element"):
-        mbd.simulate(rail(), 0.1, forces=[actuator], inputs={"valve": "5*sin(t)"})
+        rail().simulate(0.1, forces=[actuator], inputs={"valve": "5*sin(t)"})
 
 
 def test_loads_of_a_cut_joint_know_the_input_of_its_spring():
@@ -182,12 +180,12 @@ def test_loads_of_a_cut_joint_know_the_input_of_its_spring():
     found = []
     for stiffness, inputs in ((mbd.Input("k", 1.0), {"k": 30.0}), (30.0, None)):
         spring = JointSpring(cut, stiffness=stiffness, name="spring")
-        run = mbd.simulate(bar, 0.02, forces=[spring], inputs=inputs, **start)
+        run = bar.simulate(0.02, forces=[spring], inputs=inputs, **start)
         found.append(run.joint_loads(cut).moment)
     assert np.array_equal(*found) and np.abs(found[0]).max() > 1.0
     spring = JointSpring(cut, stiffness=mbd.Input("k", 1.0), name="spring")
     called = {"k": mbd.Sampled(lambda t, q, v: 30.0)}
-    run = mbd.simulate(bar, 0.02, forces=[spring], inputs=called, **start)
+    run = bar.simulate(0.02, forces=[spring], inputs=called, **start)
     with pytest.raises(StateError, match="have the steps tell the loads"):
         run.joint_loads(cut)
 
@@ -217,7 +215,7 @@ def test_a_gas_volume_and_the_length_of_a_torsion_bar_vary():
     )
     built = mbd.Builder("door", root="frame").link("arm", 2.0, (0.3, 0, 0), (0.1, 0.1, 0.1))
     built.joint("hinge", "revolute", "frame", "arm", axis=(0.0, 1.0, 0.0))
-    run = mbd.simulate(mbd.Mechanism.build(built), 0.1, forces=[bar, gas])
+    run = mbd.Mechanism.build(built).simulate(0.1, forces=[bar, gas])
     assert run.finished
     k = 8e10 * 1e-9 / (2.0 + run.time)
     assert np.abs(run.force_elements["TorsionBar 1"]["force"] + k * run.q[:, 0]).max() < 1e-12
@@ -227,7 +225,7 @@ def test_a_gas_volume_and_the_length_of_a_torsion_bar_vary():
 def test_a_formula_that_ends_ends_the_motion_with_what_there_is(options):
     """The machine's size is 1 m: messages still name metres, since the joint slides."""
     given = {"q": [0.3], "forces": [coil("sqrt(0.05 - t)")], "check": False}
-    run = mbd.simulate(rail(), 0.1, **given, **options)
+    run = rail().simulate(0.1, **given, **options)
     assert "stopped at t = 0.0" in run.status and 49 <= len(run.time) <= 52
     assert re.search(
         "expected finite numbers, got|numbers overflow, with 'slide' at .* m/s", run.status
@@ -236,5 +234,5 @@ def test_a_formula_that_ends_ends_the_motion_with_what_there_is(options):
 
 def test_a_step_that_errs_in_a_joint_that_slides_is_told_in_metres():
     stiff = JointSpring("slide", stiffness=4e7)
-    run = mbd.simulate(rail(), 0.1, q=[0.3], forces=[stiff], check=False)
+    run = rail().simulate(0.1, q=[0.3], forces=[stiff], check=False)
     assert re.search(r"errs by [0-9.e+-]+ m in 'slide'|more than the mechanism's size", run.status)

@@ -72,7 +72,7 @@ def round_trip(machine, tmp_path, form):
     folder = tmp_path / form  # sidecars of one would be read with another
     folder.mkdir(exist_ok=True)
     path = folder / f"there{SUFFIX[form]}"
-    found = quietly(mbd.convert, machine, path, form=form)
+    found = quietly(machine.convert, path, form=form)
     assert str(path) in found.files
     gravity = acts = None
     if form in ("URDF", "URDF+"):  # they have no place for it, the notes say so
@@ -297,7 +297,7 @@ def test_limits_actuators_rotors_and_shapes_go_along(tmp_path):
 def test_what_a_format_cannot_say_is_listed_in_one_warning(form, name, said, tmp_path):
     one = mbd.load(OWN / f"{name}.urdf")
     with pytest.warns(MbdWarning, match="cannot say all of it") as caught:
-        found = mbd.convert(one, tmp_path / "a.x", form=form)
+        found = one.convert(tmp_path / "a.x", form=form)
     assert len(caught) == len(found.notes) == 1
     assert said in found.notes[0]
 
@@ -308,7 +308,7 @@ def test_a_sidecar_that_would_be_read_with_the_new_file_is_not_left_there(tmp_pa
         beside = tmp_path / f"new.{suffix}.yaml"
         beside.write_text("loops: []")
         with pytest.raises(FileError, match="does not belong"):
-            mbd.convert(one, tmp_path / "new.urdf")
+            one.convert(tmp_path / "new.urdf")
         assert [path.name for path in tmp_path.iterdir()] == [beside.name]
         beside.unlink()
 
@@ -318,9 +318,9 @@ def test_a_joint_that_a_format_lacks_is_refused(tmp_path):
     parts.joint("slide", "planar", "ground", "top")
     table = mbd.Mechanism.build(parts)
     with pytest.raises(ModelError, match="no planar joint"):
-        mbd.convert(table, tmp_path / "table.sdf")
+        table.convert(tmp_path / "table.sdf")
     with pytest.raises(ModelError, match="tells no format"):
-        mbd.convert(table, tmp_path / "table.txt")
+        table.convert(tmp_path / "table.txt")
     assert not list(tmp_path.iterdir())
 
 

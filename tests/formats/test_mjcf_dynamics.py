@@ -75,7 +75,7 @@ def test_random_trees_move_as_in_mujoco(seed, tmp_path):
     fine, coarse = (mujocos_end(pair, q, v, step) for step in (STEP, 4.0 * STEP))
     apart = np.abs(fine - coarse).max()
     if apart < CHAOS:
-        run = mbd.simulate(robot, SECONDS, q=q, v=v)
+        run = robot.simulate(SECONDS, q=q, v=v)
         assert np.abs(run.q[-1] - fine).max() < 1e-7 + 100.0 * apart
 
 
@@ -97,11 +97,11 @@ def test_each_of_them_acts_in_a_simulation(tmp_path, joint, actuator, tolerance)
     pair.theirs.dof_solref[:] = [1e-3, 1.0]  # friction is at its limit as soon as it moves
     q, v = pair.q_of(pair.theirs.qpos0), np.zeros(1)
     there = mujocos_end(pair, q, v, STEP)
-    run = mbd.simulate(robot, SECONDS, q=q)
+    run = robot.simulate(SECONDS, q=q)
     assert run.q[-1] == pytest.approx(there, abs=tolerance)
     assert run.notes == ()
     bare, _ = load(tmp_path, PENDULUM.format(joint=joint, actuator=actuator), joint_dynamics=False)
-    without = mbd.simulate(bare, SECONDS, q=q)
+    without = bare.simulate(SECONDS, q=q)
     assert abs(without.q[-1] - there) > 0.05
     assert "not part of this motion" in without.notes[0]
 
@@ -139,7 +139,7 @@ def test_every_road_has_the_rotors(tmp_path):
     bare, _ = load(tmp_path, TWO, joint_dynamics=False)
     rotors = np.array([0.5, 20.0**2 * 0.01])
     assert robot.mass_matrix(q) - bare.mass_matrix(q) == pytest.approx(np.diag(rotors))
-    run = mbd.simulate(robot, 0.5, q=q, v=v, every=100)
+    run = robot.simulate(0.5, q=q, v=v, every=100)
     state = run.q[-1], run.v[-1]
     gained = energies_of(robot.model, *state)[0] - energies_of(bare.model, *state)[0]
     assert gained == pytest.approx(0.5 * rotors @ run.v[-1] ** 2)
@@ -151,7 +151,7 @@ def test_loads_in_loops_carry_what_accelerates_rotors(tmp_path):
     """The crank's motor gives back the torque that moved the bar, elbow and rocker none."""
     robot, _ = load(tmp_path, BAR)
     q = robot.assemble({"crank": 0.3}, fixed="crank").q
-    run = mbd.simulate(robot, 0.3, q=q, torque={"crank": 4.0}, every=50)
+    run = robot.simulate(0.3, q=q, torque={"crank": 4.0}, every=50)
     tau = robot.inverse_dynamics(run.q, run.v, run.a, actuated=["crank"])
     assert tau == pytest.approx(np.tile([4.0, 0.0, 0.0], (len(run.time), 1)), abs=1e-8)
     along = robot.joint_loads(run.q, run.v, run.a, actuated=["crank"])
@@ -189,13 +189,13 @@ def test_what_belongs_to_joints_of_several_coordinates_is_named(tmp_path):
 def test_a_converted_urdf_moves_alike(tmp_path):
     robot, path = load(tmp_path, TWO)
     with pytest.warns(MbdWarning, match="rotors act .load it with joint_dynamics=True."):
-        mbd.convert(path, tmp_path / "same.urdf")
+        mbd.load(path).convert(tmp_path / "same.urdf")
     q, v, a = np.random.default_rng(8).normal(size=(3, 2))
     same = mbd.load(tmp_path / "same.urdf", joint_dynamics=True)
     assert same.inverse_dynamics(q, v, a) == pytest.approx(robot.inverse_dynamics(q, v, a))
     plain = mbd.load(tmp_path / "same.urdf")
     assert plain.model.rotors is None
-    assert "rotor inertia" in mbd.simulate(plain, 0.01).notes[0]
+    assert "rotor inertia" in plain.simulate(0.01).notes[0]
 
 
 def test_elements_beside_the_file_replace_what_it_says(tmp_path):

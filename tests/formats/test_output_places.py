@@ -147,4 +147,4 @@ def test_escape_codes_of_a_file_do_not_reach_the_terminal(tmp_path):
 
 def test_more_records_than_memory_holds_are_refused_before_the_first_step():
     with pytest.raises(StateError, match=r"records of .* steps need .* GiB.*every="):
-        mbd.simulate(mbd.load(ROD), 2e5, step=1e-3)
+        mbd.load(ROD).simulate(2e5, step=1e-3)

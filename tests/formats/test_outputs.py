@@ -126,7 +126,7 @@ def test_a_film_that_ffmpeg_could_not_finish_does_not_take_its_name(
         arm = mbd.load(ARM)
         motion = arm.read_motion(MOTION)
         with pytest.raises(FileError, match=f"x.mp4: cannot be written: {told}"):
-            mbd.render(arm, films / "x.mp4", motion, size=(64, 64), fps=2)
+            arm.render(films / "x.mp4", motion, size=(64, 64), fps=2)
         assert not os.listdir(films)
 
 

@@ -125,8 +125,8 @@ def simulated_loop() -> Values:
         parameters={"rocker.mass": 2.0},
         loads=["coupler_pin"],
     )
-    run = mbd.simulate(system, 0.2, q=q, every=20)
-    many = mbd.simulate_batch(system, 0.2, q=[q, q], every=20)
+    run = system.simulate(0.2, q=q, every=20)
+    many = system.simulate(0.2, q=[q, q], every=20)
     loads = run.joint_loads()
     return {
         "q": run.q,
@@ -146,7 +146,7 @@ def null_space_methods() -> Values:
     bar, q = four_bar()
     ends: dict[str, object] = {}
     for method in ("svd", "qr", "projection", "multipliers"):
-        run = mbd.simulate(bar, 0.02, q=q, method=method)
+        run = bar.simulate(0.02, q=q, method=method)
         ends[method] = np.concatenate([run.q[-1], run.v[-1]])
     return ends
 
@@ -164,10 +164,10 @@ def implicit_integrators() -> Values:
     system = mbd.System(mbd.Mechanism.build(built.description()), forces=springs)
     ends: dict[str, object] = {}
     for name in ("generalised_alpha", "hht", "newmark"):
-        run = mbd.simulate(system, 0.5, step=0.01, q=[0.1, 0.0], integrator=name)
+        run = system.simulate(0.5, step=0.01, q=[0.1, 0.0], integrator=name)
         ends[name] = np.concatenate([run.q[-1], run.v[-1]])
     scheme = mbd.integrators.GeneralisedAlpha(tolerance=1e-4)
-    run = mbd.simulate(system, 0.5, step=0.1, q=[0.1, 0.0], integrator=scheme)
+    run = system.simulate(0.5, step=0.1, q=[0.1, 0.0], integrator=scheme)
     return {**ends, "variable": run.q[-1], "facts": str(run.facts)}
 
 
@@ -181,15 +181,15 @@ def simulated_events_and_samples() -> Values:
     wall.direction = 1  # type: ignore[attr-defined]
     wall.action = lambda t, q, v: (q, -0.5 * v)  # type: ignore[attr-defined]
     coil = mbd.forces.JointSpring("hinge", stiffness=4.0, name="coil")
-    run = mbd.simulate(
-        mbd.load("urdf/pendulum.urdf"), 2.0, q=[-0.5], forces=[coil], events={"wall": wall}
+    run = mbd.load("urdf/pendulum.urdf").simulate(
+        2.0, q=[-0.5], forces=[coil], events={"wall": wall}
     )
     bar, q = four_bar()
 
     def controller(t: float, q: np.ndarray, v: np.ndarray) -> float:
         return float(np.clip(200.0 * (1.0 - q[0]) - 40.0 * v[0], -60.0, 60.0))
 
-    held = mbd.simulate(bar, 0.3, q=q, torque={"crank": mbd.Sampled(controller)}, every=50)
+    held = bar.simulate(0.3, q=q, torque={"crank": mbd.Sampled(controller)}, every=50)
     return {"bounces": run.events["wall"].time, "q": held.q, "tau": held.tau}
 
 
@@ -206,7 +206,7 @@ def force_elements() -> Values:
         name="spring",
     )
     friction = mbd.forces.JointFriction("crank", coulomb=0.1, viscous=0.05, name="bearing")
-    run = mbd.simulate(bar, 0.2, q=q, forces=[spring, friction], every=20)
+    run = bar.simulate(0.2, q=q, forces=[spring, friction], every=20)
     parts = run.force_elements
     return {
         "spring": parts["spring"]["force"],
@@ -220,7 +220,7 @@ def force_elements() -> Values:
 def vehicle() -> Values:
     """Return the six-wheeler on its tyres, by an implicit scheme."""
     car = mbd.load("urdf/six_wheeler.urdf")
-    run = mbd.simulate(car, 0.1, step=0.01, integrator="generalised_alpha")
+    run = car.simulate(0.1, step=0.01, integrator="generalised_alpha")
     return {"q": run.q[-1], "v": run.v[-1], "facts": str(run.facts)}
 
 
@@ -230,8 +230,8 @@ def flexible_links() -> Values:
     robot = mbd.load("urdf/flexible_pendulum.urdf")
     q = np.zeros(robot.nq)
     q[0] = 0.5
-    run = mbd.simulate(robot, 0.05, step=1e-4, q=q, every=50)
-    cut = mbd.flexible.section_loads(robot, "strip", [0.0, 0.5], run.q[-1], run.v[-1], run.a[-1])
+    run = robot.simulate(0.05, step=1e-4, q=q, every=50)
+    cut = robot.section_loads("strip", [0.0, 0.5], run.q[-1], run.v[-1], run.a[-1])
     return {"q": run.q, "bending": cut.bending, "axial": cut.axial}
 
 
@@ -329,8 +329,8 @@ def real_time_steps() -> Values:
     robot = mbd.load("urdf/crank_rocker.urdf")
     start = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
     system = mbd.System(robot, torque={"crank": mbd.Input("motor", 0.5)}, loads=["coupler_pin"])
-    f = mbd.right_hand_side(robot, q=start.q, v=start.v)
-    source = mbd.step_source(mbd.Equations(system, q=start.q, v=start.v), "step")
+    f = robot.right_hand_side(q=start.q, v=start.v)
+    source = mbd.Equations(system, q=start.q, v=start.v).step_source("step")
     return {"rate": f(0.0, f.start), "source": source}
 
 
@@ -339,8 +339,7 @@ def study_of_variants() -> Values:
     """Return outputs of a small study."""
     rocker = mbd.load("urdf/crank_rocker.urdf")
     design = mbd.studies.grid({"coupler.mass": [0.5, 1.0, 2.0], "crank.vel": [1.0, 5.0]})
-    table = mbd.study(
-        rocker,
+    table = rocker.study(
         design,
         duration=0.05,
         near={"crank": 0.5},
@@ -352,4 +351,4 @@ def study_of_variants() -> Values:
 @golden
 def symbolic_equations() -> Values:
     """Return the four-bar's equations as text."""
-    return {"text": mbd.symbolic(mbd.load("urdf/four_bar.urdf")).text(["M", "C", "phi"])}
+    return {"text": mbd.load("urdf/four_bar.urdf").symbolic().text(["M", "C", "phi"])}

@@ -28,10 +28,10 @@ def along_motions():
     machine = four_bar(1, 2, 1.5, 2.5)
     start = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
     for integrator in ("rk4", "newmark"):
-        run = mbd.simulate(machine, 0.03, q=start.q, v=start.v, step=1e-3, integrator=integrator)
+        run = machine.simulate(0.03, q=start.q, v=start.v, step=1e-3, integrator=integrator)
         yield from (run.q, run.v, run.a, run.joint_loads(["crank", "pin"]).wrench)
     torque = {"crank": np.linspace(0.0, 1.0, 5)}
-    yield mbd.simulate_batch(machine, 0.03, q=start.q, v=start.v, torque=torque, step=1e-3).q
+    yield machine.simulate(0.03, q=start.q, v=start.v, torque=torque, step=1e-3).q
 
 
 @pytest.mark.parametrize("results", [of_many_states_and_of_one, along_motions])

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import KernelError, MbdError, StateError
 from mbd_bridge.forces.formula import Jet, Truth
@@ -111,8 +110,7 @@ def run(number, **options):
     machine = bar()
     at = machine.assemble({"crank": 0.5}, fixed="crank")
     two = number(2)
-    return mbd.simulate(
-        machine,
+    return machine.simulate(
         0.05,
         q=at.q,
         v=at.v,
@@ -147,7 +145,6 @@ def test_parameters_may_be_numpy_scalars(number):
     machine = bar()
     at = machine.assemble({"crank": 0.5}, fixed="crank")
     one, two = (
-        mbd.simulate(machine, 0.05, q=at.q, parameters={"coupler.mass": n(3)}).q
-        for n in (number, float)
+        machine.simulate(0.05, q=at.q, parameters={"coupler.mass": n(3)}).q for n in (number, float)
     )
     assert np.array_equal(one, two)

@@ -72,7 +72,7 @@ def test_a_steady_turn_moves_as_its_linear_model_says(bicycle):
         v[[names.index(name) for name in independent]] += x[positions:]
         v = bicycle.assemble(q, velocity=v, fixed=independent).v
         given = {"q": q, "v": v, "torque": at.forces}
-        return mbd.simulate(bicycle, duration, step=5e-4, every=2000, **given).q[-1]
+        return bicycle.simulate(duration, step=5e-4, every=2000, **given).q[-1]
 
     base = run(0 * x0)
     change = 0.5 * (difference(base, run(x0)) - difference(base, run(-x0)))

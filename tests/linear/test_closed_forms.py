@@ -107,13 +107,13 @@ def test_a_four_bar_linkage_on_a_spring_moves_as_its_linear_model_says(sprung):
     bar, system, at, model = sprung
     assert model.states == ("crank", "crank.rate")
     x0, duration = np.array([1e-5, 3e-5]), 0.8
-    still = mbd.simulate(system, duration, q=at.q, v=at.v, every=800)
+    still = system.simulate(duration, q=at.q, v=at.v, every=800)
     assert np.abs(still.q - at.q).max() < 1e-9  # it is an equilibrium
 
     def run(x):
         q = bar.assemble(at.q + model.displacements @ x, fixed="crank").q
         v = bar.assemble(q, velocity={"crank": x[1]}, fixed="crank").v
-        done = mbd.simulate(system, duration, q=q, v=v, every=800)
+        done = system.simulate(duration, q=q, v=v, every=800)
         return done.q[-1]
 
     change = 0.5 * (run(x0) - run(-x0))

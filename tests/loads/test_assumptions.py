@@ -83,7 +83,7 @@ def test_a_history_keeps_those_of_its_motion(arm, tmp_path):
 def test_loops_say_where_they_are_cut_and_what_is_not_determined():
     bar = mbd.load(own_urdfs()["four_bar"])
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.02, q=start.q, v=start.v, torque={"crank": 0.1})
+    run = bar.simulate(0.02, q=start.q, v=start.v, torque={"crank": 0.1})
     loads = run.joint_loads(["crank"])
     found = loads.assumptions
     assert bar.model.cuts[0].name in text(found, "loops")
@@ -92,7 +92,7 @@ def test_loops_say_where_they_are_cut_and_what_is_not_determined():
     assert found["undetermined"][0].numbers[0].value == len(unsure)
     assert "simulated" in text(found, "rates") and text(found, "elements") == NONE
     spring = mbd.forces.JointSpring("crank", stiffness=1.0)
-    sprung = mbd.simulate(bar, 0.02, q=start.q, v=start.v, forces=[spring])
+    sprung = bar.simulate(0.02, q=start.q, v=start.v, forces=[spring])
     assert "act" in text(sprung.joint_loads(["crank"]).assumptions, "elements")
 
 

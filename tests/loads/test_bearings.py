@@ -227,10 +227,10 @@ def test_terms_do_not_depend_on_which_joint_is_cut(cut):
     path = "urdf/crank_rocker.urdf"
     bar, other = mbd.load(path), mbd.load(path, cuts=[cut])
     first = bar.assemble({"crank": 0.3}, fixed="crank").q
-    run = mbd.simulate(bar, 0.3, q=first, every=5)
+    run = bar.simulate(0.3, q=first, every=5)
     common = {k: x for k, x in zip(bar.coordinate_names, first, strict=True) if k != cut}
     start = other.assemble(common, fixed=list(common)).q
-    again = mbd.simulate(other, 0.3, q=start, every=5)
+    again = other.simulate(0.3, q=start, every=5)
     push = {"coupler": (3.0, 0, -20, 0, 1, 0)}
     one, two = (
         robot.bearings(

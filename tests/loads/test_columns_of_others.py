@@ -221,12 +221,12 @@ def test_times_of_a_clock_are_given_as_stamps_or_from_the_first_sample_on(tmp_pa
     robot = arm()
     motion = robot.read_motion(path)
     size = {"motion": motion, "size": (64, 48)}
-    pictures = [mbd.render(robot, time=t, **size) for t in (0.5, 1.7e9 + 0.75, 0.0)]
+    pictures = [robot.render(time=t, **size) for t in (0.5, 1.7e9 + 0.75, 0.0)]
     assert np.array_equal(pictures[0], pictures[1])
     assert not np.array_equal(pictures[0], pictures[2])
-    mbd.render(robot, time=1.0, **size)
+    robot.render(time=1.0, **size)
     with pytest.raises(StateError, match=r"from 1700000000.25 to 1700000001.25 s"):
-        mbd.render(robot, time=1.1, **size)
+        robot.render(time=1.1, **size)
     body = robot.free_body("fore", motion)
     assert np.array_equal(body.at([TIME[4], motion.time[4]]).time, motion.time[[4, 4]])
     with pytest.raises(StateError, match=r"t = 1700000003.25 s is not .* 1700000001.25 s"):

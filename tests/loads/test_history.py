@@ -22,7 +22,7 @@ JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
 @pytest.fixture(scope="module")
 def run(bar):
     q = bar.assemble({"crank": 0.5}, fixed="crank").q
-    return mbd.simulate(bar, 0.3, q=q, every=10)
+    return bar.simulate(0.3, q=q, every=10)
 
 
 def gears():
@@ -122,7 +122,7 @@ def test_flags_of_every_state_become_one_of_the_column(tmp_path, bar, run):
 
 def test_actuators_of_gears_read_back(tmp_path):
     machine = gears()
-    run = mbd.simulate(machine, 0.05, torque={"turn": 1.0}, every=10)
+    run = machine.simulate(0.05, torque={"turn": 1.0}, every=10)
     loads = run.joint_loads()
     loads.save(tmp_path / "g.h5")
     names = read_table(tmp_path / "g.h5").columns
@@ -147,7 +147,7 @@ def test_the_power_of_all_actuators_is_the_rate_of_the_energy():
     follows = {"mimic": "one", "multiplier": -2.0, "offset": 0.1}
     parts.joint("two", "revolute", "a", "b", (0.5, 0, 0), axis=(0, 1, 0), **follows)
     machine = mbd.Mechanism.build(parts)
-    run = mbd.simulate(machine, 0.5, torque={"one": 3.0}, every=1)
+    run = machine.simulate(0.5, torque={"one": 3.0}, every=1)
     loads = run.joint_loads()
     power = np.sum(loads.actuation * loads.speed, axis=1)
     work = np.sum(np.diff(run.time) * 0.5 * (power[1:] + power[:-1]))

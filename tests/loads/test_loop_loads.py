@@ -133,9 +133,7 @@ def test_flags_are_shaped_as_the_numbers_that_they_flag():
 
 def test_a_simulations_loads_are_flagged_at_every_record():
     bar = four_bar(1, 2, 1.5, 2.5)
-    run = mbd.simulate(
-        bar, 0.2, q=bar.assemble({"crank": 0.5}, fixed="crank").q, torque={"crank": 3}
-    )
+    run = bar.simulate(0.2, q=bar.assemble({"crank": 0.5}, fixed="crank").q, torque={"crank": 3})
     loads = run.joint_loads(reaction=True, in_="world", at="parent")
     assert loads.unique.shape == (201, 4, 6)
     assert np.array_equal(loads.determined[0], PLANE)

@@ -6,7 +6,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.cli import main
 from mbd_bridge.engines.pinocchio.twin import to_pinocchio
@@ -143,7 +142,7 @@ def test_the_command_line_and_the_report_say_the_difference(tmp_path, capfd):
     tau = rnea(robot)
     tau[:, 1] += COULOMB
     path, urdf = recording(tmp_path / "m.csv", tau), tmp_path / "arm.urdf"
-    mbd.convert(robot, urdf)
+    robot.convert(urdf)
     words = ["loads", str(urdf), str(path), "--joints", "all"]
     assert main([*words, "-o", str(tmp_path / "loads.csv")]) == 0
     said = capfd.readouterr().err
@@ -153,7 +152,7 @@ def test_the_command_line_and_the_report_say_the_difference(tmp_path, capfd):
     assert main(words) == 0
     assert "measured effort of elbow differs by 0.75 N m RMS" in capfd.readouterr().err
     page = tmp_path / "page.html"
-    mbd.report(robot, page, robot.read_motion(path), picture=False, check=False)
+    robot.report(page, robot.read_motion(path), picture=False, check=False)
     text = page.read_text()
     assert "Measured efforts" in text
     assert "not used for the loads" in text

@@ -41,7 +41,7 @@ def test_out_of_plane_components_are_zero_and_determined_and_the_others_stay(bar
 
 @pytest.mark.parametrize("in_", ["child", "parent", "world"])
 def test_it_holds_in_all_axes_for_many_states_and_whichever_joint_is_cut(bar, in_):
-    run = mbd.simulate(bar, 0.2, q=bar.assemble(STATE, fixed="crank").q, every=20)
+    run = bar.simulate(0.2, q=bar.assemble(STATE, fixed="crank").q, every=20)
     options = {"actuated": ["crank"], "in_": in_, "on": "parent", "at": "parent"}
     loads = bar.as_planar().joint_loads(run.q, run.v, run.a, **options)
     assert loads.unique.all() and not loads.force[..., 1].any()
@@ -125,7 +125,7 @@ def test_the_sidecar_declares_it_and_the_assumptions_say_so(tmp_path):
 
 
 def test_bearings_of_a_planar_linkage_are_all_determined(bar):
-    run = mbd.simulate(bar, 0.2, q=bar.assemble(STATE, fixed="crank").q, every=20)
+    run = bar.simulate(0.2, q=bar.assemble(STATE, fixed="crank").q, every=20)
     names = bar.coordinate_names, bar.model.velocity_names
     free = mbd.Motion(run.time, run.q, run.v, run.a, *names, (), bar.model)
     held = bar.as_planar().bearings(free, actuated=["crank"])
@@ -139,8 +139,8 @@ def test_loads_that_steps_report_are_as_determined_as_those_computed_afterwards(
     push = {"coupler": (0.0, 5.0, 0.0, 0.0, 0.0, 0.0)}
     for external, planar in ((None, True), (push, False)):
         options = {"loads": ["coupler_pin", "crank"], "external": external}
-        run = mbd.simulate(robot, 0.02, q=q, **options)
-        batch = mbd.simulate_batch(robot, 0.02, q=np.tile(q, (2, 1)), **options)
+        run = robot.simulate(0.02, q=q, **options)
+        batch = robot.simulate(0.02, q=np.tile(q, (2, 1)), **options)
         names = ["coupler_pin", "crank"]
         assert run.loads.unique.all() == batch.loads.unique.all() == planar
         assert batch.joint_loads(names, in_="world").unique.all() == planar

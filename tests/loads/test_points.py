@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.kernels import cache
 from mbd_bridge.solve.prepared import REPEATED
@@ -80,8 +79,8 @@ def test_a_sweep_over_points_in_loops_compiles_once(made):
 def test_loads_of_simulations_have_points_too():
     bar = four_bar(1, 2, 1.7, 2.5)
     q = bar.assemble({"crank": 0.5}, fixed="crank").q
-    run = mbd.simulate(bar, 0.02, q=q, every=10)
-    batch = mbd.simulate_batch(bar, 0.02, q=[q, q], every=10)
+    run = bar.simulate(0.02, q=q, every=10)
+    batch = bar.simulate(0.02, q=[q, q], every=10)
     names = ["elbow", bar.model.cuts[0].name]
     basic = run.joint_loads(names, at=LINK)
     check_shifted([run.joint_loads(names, at=p) for p in POINTS], basic)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.base.readable import number, quantity, shown_in
 from mbd_bridge.cli import main
 from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
@@ -18,7 +17,7 @@ from tests.robots import own_urdfs
 @pytest.fixture(scope="module")
 def run(bar):
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    return mbd.simulate(bar, 0.2, q=start.q, v=start.v)
+    return bar.simulate(0.2, q=start.q, v=start.v)
 
 
 def test_the_threshold_grows_with_the_machine_and_not_with_one_joint(bar, run):

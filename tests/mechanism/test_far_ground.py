@@ -42,7 +42,7 @@ def test_a_linkage_far_from_the_origin_passes_its_flat_positions(distance):
     way = curve("crossed")
     start, rate = way.motion(way.flat[0] + distance, 2.0, -0.02)
     q, v = way.state(start, rate)
-    run = mbd.simulate(far(way.machine), 0.08, q=q, v=v)
+    run = far(way.machine).simulate(0.08, q=q, v=v)
     assert run.status == "finished"
     assert way.apart(run.q[-1], way.motion(start, rate, 0.08)[0]) < 1e-9
 
@@ -60,8 +60,8 @@ def test_everything_is_the_same_but_where_it_is():
             links=(root, tip), points=(tuple(there + np.array([0.2, 0.3, 1.5])), (0.1, 0.0, 0.2)),
             stiffness=50.0, free_length=0.4, name="s",
         )  # fmt: skip
-        run = mbd.simulate(
-            machine, 0.05, q=q, v=v, external=push, external_in="world", forces=[spring], every=10
+        run = machine.simulate(
+            0.05, q=q, v=v, external=push, external_in="world", forces=[spring], every=10
         )
         loads = run.joint_loads(names, in_="world")
         moment = loads.moment.copy()

@@ -100,8 +100,8 @@ def test_a_linkage_moves_alike_whether_it_is_cut_or_not():
         check_same_machine(machine.model, at.q, at.v, cuts)
     other = mbd.Mechanism(build_model(machine.model.description, cuts=["cross"]))
     there = carry_state(machine.model, other.model, at.q, at.v)
-    one = mbd.simulate(machine, 0.2, q=at.q, v=at.v)
-    two = mbd.simulate(other, 0.2, q=there[0], v=there[1])
+    one = machine.simulate(0.2, q=at.q, v=at.v)
+    two = other.simulate(0.2, q=there[0], v=there[1])
     for k in (0, -1):
         here, moved = machine.placement(one.q[k], "three"), other.placement(two.q[k], "three")
         assert np.abs(here - moved).max() < 1e-9

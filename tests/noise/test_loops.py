@@ -19,7 +19,7 @@ from tests.noise.recordings import recorded
 def test_they_close_again_and_their_loads_are_as_exact_as_stated(sigma):
     bar = mbd.load("urdf/four_bar.urdf")
     start = bar.assemble({"crank": 0.5}, fixed="crank").q
-    run = mbd.simulate(bar, 2.0, q=start, step=2e-3)
+    run = bar.simulate(2.0, q=start, step=2e-3)
     rough = run.q + sigma * np.random.default_rng(0).normal(size=run.q.shape)
     motion = recorded(bar, run.time, rough)
     assert any("nearest ones that close the loops" in note for note in motion.notes)

@@ -12,6 +12,7 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.functions import sin
+from mbd_bridge.simulation.batch.run import simulate_batch
 from mbd_bridge.simulation.right_hand_side import right_hand_side
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.forces.relaxing import Maxwell
@@ -72,7 +73,7 @@ def roads() -> dict[str, Callable[..., Any]]:
     m = machine("loop")
     start = m.assemble({"crank": 0.5}, fixed="crank")
     states = {"q": start.q, "v": start.v}
-    run, batch = mbd.simulate(m, SPAN, **states), mbd.simulate_batch(m, SPAN, **states)
+    run, batch = m.simulate(SPAN, **states), simulate_batch(m, SPAN, **states)
 
     def states_of(given: dict[str, Any]) -> dict[str, Any]:
         own = dict(given)
@@ -102,8 +103,8 @@ def roads() -> dict[str, Callable[..., Any]]:
         return m.constrained_dynamics().forward(q, v, np.zeros(3), **own)
 
     return {
-        "simulate": lambda **given: mbd.simulate(m, SPAN, **states_of(given)),
-        "simulate_batch": lambda **given: _sound(mbd.simulate_batch(m, SPAN, **states_of(given))),
+        "simulate": lambda **given: m.simulate(SPAN, **states_of(given)),
+        "simulate_batch": lambda **given: _sound(simulate_batch(m, SPAN, **states_of(given))),
         "step by step": lambda **given: _steps(m, start, given),
         "right_hand_side": lambda **given: right_hand_side(
             m.model, span=(0.0, SPAN), **states_of(given)
@@ -141,7 +142,7 @@ def _integrator(given: dict[str, Any]) -> dict[str, Any]:
 
 def _in_c(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
     own = _integrator(given)
-    mbd.step_source(_equations(m, start, given), **own)
+    _equations(m, start, given).step_source(**own)
 
 
 def _in_real_time(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
@@ -155,7 +156,7 @@ def _fmu(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
     own = _integrator(given)
     state = {} if "prescribed" in given else {"q": start.q, "v": start.v}
     with tempfile.TemporaryDirectory() as folder:
-        mbd.export_fmu(mbd.System(m, **given), f"{folder}/it.fmu", compile=False, **state, **own)
+        mbd.System(m, **given).export_fmu(f"{folder}/it.fmu", compile=False, **state, **own)
 
 
 def _sound(batch: mbd.simulation.SimulationBatch) -> mbd.simulation.SimulationBatch:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.functions import sin
 from mbd_bridge.simulation.right_hand_side import right_hand_side
@@ -99,9 +98,9 @@ def test_two_options_together_are_refused_or_right(row):
     options |= {"check": row["check"] == "yes", "every": int(row["every"]), **given_events(row)}
     if row["integrator"].startswith("scipy") and row["method"] != "projection":
         with pytest.raises(StateError, match=r"integrator=.* goes with method='projection' only"):
-            mbd.simulate(m, END, **physics, **options)
+            m.simulate(END, **physics, **options)
         return
-    run = mbd.simulate(m, END, **physics, **options)
+    run = m.simulate(END, **physics, **options)
     assert run.finished
     if row["events"] != "none":
         assert run.events["passes"].time == pytest.approx([CROSSING], abs=1e-9)
@@ -122,7 +121,7 @@ def assert_agrees_with_scipy(m, run, physics, close):
 
 
 def assert_agrees_with_a_batch(m, run, physics, close):
-    batch = mbd.simulate_batch(m, END, step=STEP, **physics)
+    batch = m.simulate(END, step=STEP, **physics)
     assert batch.status == ("finished",)
     last = min(int(np.searchsorted(batch.time, run.time[-1] - 1e-9)), len(batch.time) - 1)
     if abs(batch.time[last] - run.time[-1]) < 1e-9:

@@ -33,7 +33,7 @@ def run():
     bar = mbd.load(own_urdfs()["four_bar"])
     q = bar.assemble({"crank": 0.5}, fixed="crank").q
     watch = {"level": lambda t, q, v: q[0] - 1.0}
-    return mbd.simulate(bar, 0.6, q=q, every=5, events=watch)
+    return bar.simulate(0.6, q=q, every=5, events=watch)
 
 
 def labels(ax):
@@ -78,7 +78,7 @@ def test_labels_tell_quantity_unit_component_and_convention(arm, motion):
 
 def test_forces_of_a_slide_are_newtons():
     crank = mbd.load(own_urdfs()["slider_crank"])
-    run = mbd.simulate(crank, 0.05, q=crank.assemble({"crank": 0.5}, fixed="crank").q)
+    run = crank.simulate(0.05, q=crank.assemble({"crank": 0.5}, fixed="crank").q)
     (slide,) = [joint.name for joint in crank.model.joints if joint.type.name == "prismatic"]
     assert run.joint_loads(slide).plot(quantities="actuation")[0].get_ylabel() == "actuation [N]"
     units = {ax.get_ylabel() for ax in run.plot(quantities=["q", "v", "a", "tau"])}
@@ -150,7 +150,7 @@ def test_wrong_names_are_told(loads, arm, motion, run):
     with pytest.raises(StateError, match="no quantity named 'x'"):
         run.plot(quantities="x")
     with pytest.raises(StateError, match="no loops"):
-        mbd.simulate(arm, 0.01).plot_closure()
+        arm.simulate(0.01).plot_closure()
 
 
 def test_torque_over_speed_is_the_actuator_with_peak_rms_power_and_limits(loads, motion):
@@ -207,7 +207,7 @@ def test_the_plane_across_an_oblique_axis_is_square_to_it():
     parts = mbd.Builder("tilted").link("arm", 1.0, (0.2, 0.1, 0.0), (0.1, 0.1, 0.1))
     parts.joint("hinge", "revolute", "base", "arm", axis=(1.0, 2.0, -2.0), rpy=(0.3, 0.2, 0.1))
     machine = mbd.Mechanism.build(parts)
-    run = mbd.simulate(machine, 0.3)
+    run = machine.simulate(0.3)
     axis = np.array([1.0, 2.0, -2.0]) / 3.0
     for in_ in ("child", "parent"):
         found = run.joint_loads("hinge", in_=in_)
@@ -245,7 +245,7 @@ def test_a_motion_from_a_file_is_drawn_too(motion):
 
 def test_many_coordinates_stand_in_several_panels():
     body = mbd.load(own_urdfs()["humanoid"])
-    axes = mbd.simulate(body, 0.003).plot(quantities="q")
+    axes = body.simulate(0.003).plot(quantities="q")
     drawn = [line.get_label() for ax in axes for line in ax.lines]
     assert drawn == list(body.coordinate_names)
     assert max(len(ax.lines) for ax in axes) <= 9

@@ -53,7 +53,7 @@ def test_it_is_the_motion_of_a_simulation(rocker, kind):
     robot, start = rocker
     system = mbd.System(robot, **ACTING[kind])
     run = mbd.RealTime(system, **start).run(0.1, rate=FAST)
-    same = mbd.simulate(system, 0.1, **start)
+    same = system.simulate(0.1, **start)
     assert run.finished and np.array_equal(run.q, same.q) and np.array_equal(run.v, same.v)
 
 
@@ -61,7 +61,7 @@ def test_inputs_by_name_are_what_a_controller_in_the_loop_gives(rocker, driven):
     robot, start = rocker
     run = driven.run(0.1, rate=FAST, inputs=lambda t, now: {"motor": -0.1 * now["v.crank"]})
     held = mbd.Sampled(lambda t, q, v: -0.1 * v[0])
-    assert np.array_equal(run.q, mbd.simulate(robot, 0.1, torque={"crank": held}, **start).q)
+    assert np.array_equal(run.q, robot.simulate(0.1, torque={"crank": held}, **start).q)
 
 
 def test_outputs_by_name_are_the_loads_of_a_run(rocker, driven):
@@ -74,7 +74,7 @@ def test_outputs_by_name_are_the_loads_of_a_run(rocker, driven):
         outputs=lambda t, now: told.append((t, now["load.coupler_pin.fz"], now["energy.kinetic"])),
         every=10,
     )
-    run = mbd.simulate(robot, 0.05, torque={"crank": 0.3}, every=10, loads=["coupler_pin"], **start)
+    run = robot.simulate(0.05, torque={"crank": 0.3}, every=10, loads=["coupler_pin"], **start)
     time, force, _ = np.transpose(told)
     assert np.array_equal(time, run.time[1:])
     assert np.abs(force - run.loads.force[1:, 0, 2]).max() < 1e-9
@@ -84,7 +84,7 @@ def test_a_past_singular_position_it_goes_on_as_a_simulation_does():
     robot = mbd.load("urdf/four_bar.urdf")
     at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
     run = mbd.RealTime(robot, step=2e-3, q=at.q, v=at.v).run(0.5, rate=FAST)
-    same = mbd.simulate(robot, 0.5, step=2e-3, q=at.q, v=at.v)
+    same = robot.simulate(0.5, step=2e-3, q=at.q, v=at.v)
     assert same.detours and run.finished
     assert np.abs(run.q - same.q).max() < 1e-7
 
@@ -282,7 +282,7 @@ def test_implicit_steps_have_the_digits_of_a_run_here_and_in_other_loops(name, s
     at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     start, h = {"q": at.q, "v": at.v, "integrator": scheme}, 2e-3
     system = mbd.System(machine, **ACTS[name])
-    run = mbd.simulate(system, 0.3, step=h, **start)
+    run = system.simulate(0.3, step=h, **start)
     assert run.finished
     paced = mbd.RealTime(system, step=h, **start).run(0.3, rate=1e6)
     assert np.array_equal(paced.q, run.q) and np.array_equal(paced.v, run.v)
@@ -299,7 +299,7 @@ def test_past_singular_positions_it_has_the_digits_of_a_run():
     """The way past is followed as a run follows it, at wall-clock pace and in another's loop."""
     bar = four_bar()
     at = bar.assemble({"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 3.0, step=1e-3, q=at.q)
+    run = bar.simulate(3.0, step=1e-3, q=at.q)
     assert run.detours > 0
     paced = mbd.RealTime(mbd.System(bar), step=1e-3, q=at.q).run(3.0, rate=1e9)
     assert np.array_equal(paced.q, run.q) and np.array_equal(paced.v, run.v)
@@ -338,9 +338,7 @@ def test_energy_from_nowhere_ends_it_as_it_ends_a_run(integrator, stiffness, dam
     stop = mbd.forces.JointStop("fall", **limits, stiffness=stiffness, damping=damping)
     for step in (1e-5, 1e-3):
         system = mbd.System(falling, forces=[stop])
-        run = mbd.simulate(
-            system, 0.6, step=step, q=[1.0], integrator=integrator, every=20, check=False
-        )
+        run = system.simulate(0.6, step=step, q=[1.0], integrator=integrator, every=20, check=False)
         machine = mbd.RealTime(system, step=step, q=[1.0], integrator=integrator)
         paced = machine.run(0.6, rate=FAST)
         assert paced.finished == run.finished == (step < 1e-3), (paced.status, run.status)

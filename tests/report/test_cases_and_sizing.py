@@ -33,7 +33,7 @@ def arm():
 def page(arm, motion, tmp_path_factory):
     path = tmp_path_factory.mktemp("cases") / "cases.html"
     named = {"free": motion, "pushed": (motion, PUSH)}
-    found = mbd.report(arm, path, named, [JOINT], weights=WEIGHTS, view=False, **FAST)
+    found = arm.report(path, named, [JOINT], weights=WEIGHTS, view=False, **FAST)
     return path, found
 
 
@@ -165,12 +165,12 @@ def test_weights_cannot_be_left_out_of_what_cases_assume(page, monkeypatch):
 
 def test_computed_cases_make_a_report_without_a_picture(arm, page, tmp_path):
     path = tmp_path / "again.html"
-    again = mbd.report(arm, path, page[1], check=False)
+    again = arm.report(path, page[1], check=False)
     assert list(again) == ["free", "pushed"]
     assert rows(path, "Load cases", 2) == rows(page[0], "Load cases", 2)
     assert "No picture: these load cases were computed before." in path.read_text()
     with pytest.raises(StateError, match="joints: these load cases were computed already"):
-        mbd.report(arm, path, page[1], JOINT)
+        arm.report(path, page[1], JOINT)
 
 
 @pytest.mark.parametrize("frame", [("child", "child"), ("parent", "world")])
@@ -180,7 +180,7 @@ def test_forces_of_a_report_have_the_axes_that_are_stated(arm, motion, tmp_path,
     tip, table = "lbr_iiwa_link_7", ([0.0, 9.0], [[5.0, 0, 0, 0, 0, 1.0], [-60.0, 20, 9, 1, 0, 0]])
     options = {"on": on, "in_": in_, "at": "parent", "external_in": "world"}
     page, named = tmp_path / "x.html", {"one": (motion, PUSH), "two": (motion, {tip: table})}
-    found = mbd.report(arm, page, named, JOINT, external=PUSH, view=False, **options, **FAST)
+    found = arm.report(page, named, JOINT, external=PUSH, view=False, **options, **FAST)
     for name, push in (("one", [PUSH, PUSH]), ("two", [PUSH, {tip: table}])):
         direct = arm.joint_loads(motion, joints=[JOINT], external=push, **options)
         for k, component in enumerate(("fx", "fy", "fz")):
@@ -192,7 +192,7 @@ def test_forces_of_a_report_have_the_axes_that_are_stated(arm, motion, tmp_path,
 @pytest.mark.parametrize("late", [{"exponents": (4,)}, {"minimum_norm": True}])
 def test_options_that_come_too_late_are_refused(arm, page, tmp_path, late):
     with pytest.raises(StateError, match="computed already"):
-        mbd.report(arm, tmp_path / "x.html", page[1], **late, **FAST)
+        arm.report(tmp_path / "x.html", page[1], **late, **FAST)
 
 
 def test_files_are_read_as_load_motion_reads_them(arm, motion, tmp_path):
@@ -205,18 +205,18 @@ def test_files_are_read_as_load_motion_reads_them(arm, motion, tmp_path):
     rename = {name: f"lbr_iiwa_joint_{k}" for k, name in enumerate(names, start=1)}
     options = {"rename": rename, "unit": "deg", "smooth": "off"}
     files, out = [tmp_path / "one.csv", tmp_path / "two.csv"], tmp_path / "x.html"
-    found = mbd.report(arm, out, files, JOINT, view=False, **FAST, **options)
+    found = arm.report(out, files, JOINT, view=False, **FAST, **options)
     read = arm.read_motion(files[0], **options)
     expected = arm.joint_loads(read, joints=JOINT)[JOINT].force[:, 0].max()
     assert found["one"][f"{JOINT}.fx"].largest.value == expected
     with pytest.raises(FileError, match="shoulder"):
-        mbd.report(arm, out, files[0], JOINT, **FAST)
+        arm.report(out, files[0], JOINT, **FAST)
     with pytest.raises(StateError, match="unit: for files; this motion was read already"):
-        mbd.report(arm, out, read, JOINT, unit="deg", **FAST)
+        arm.report(out, read, JOINT, unit="deg", **FAST)
     with pytest.raises(StateError, match="two files are called 'one'"):
-        mbd.report(arm, out, [files[0], tmp_path / "sub" / "one.csv"], JOINT, **FAST)
+        arm.report(out, [files[0], tmp_path / "sub" / "one.csv"], JOINT, **FAST)
     with pytest.raises(StateError, match="weights: for several motions"):
-        mbd.report(arm, out, files[0], JOINT, weights={"one": 2}, **FAST)
+        arm.report(out, files[0], JOINT, weights={"one": 2}, **FAST)
 
 
 def test_a_simulation_drives_its_motors_by_its_inputs(tmp_path):
@@ -229,16 +229,16 @@ def test_a_simulation_drives_its_motors_by_its_inputs(tmp_path):
     )
     motor = Actuator("pin", 10.0, 1e-4, motor_friction=Friction(0.0))
     rod = rod.with_actuators([motor]).with_bearings({"pin": Bearing(1e4, 1e4)})
-    run = mbd.simulate(rod, 0.5, torque={"pin": "3*sin(4*t)"}, step=1e-3)
+    run = rod.simulate(0.5, torque={"pin": "3*sin(4*t)"}, step=1e-3)
     path = tmp_path / "run.html"
-    history = mbd.report(run, path, view=False, **FAST)["motion"]
+    history = run.report(path, view=False, **FAST)["motion"]
     duty = history.motors["pin"]
     expected = 3.0 * np.sin(4.0 * run.time) / 10.0 + 1e-4 * 10.0 * run.a[:, 0]
     assert duty.states.torque == pytest.approx(expected, abs=1e-9)
     assert si(rows(path, "Motors")[0][1]) == pytest.approx(duty.peak.value, rel=1e-4)
     radial = np.linalg.norm(run.joint_loads(["pin"]).force[:, 0, ::2], axis=1).max()
     assert history.bearings["pin"][0].radial.value == pytest.approx(radial, rel=1e-9)
-    moved = mbd.simulate(rod, 0.5, prescribed={"pin": "sin(t)"}, step=1e-3)
-    given = mbd.report(moved, path, view=False, **FAST)["motion"].motors["pin"].states
+    moved = rod.simulate(0.5, prescribed={"pin": "sin(t)"}, step=1e-3)
+    given = moved.report(path, view=False, **FAST)["motion"].motors["pin"].states
     shaft = moved.prescribed_forces["pin"] / 10.0 + 1e-3 * moved.a[:, 0]
     assert given.torque == pytest.approx(shaft, abs=1e-9)

@@ -27,7 +27,7 @@ def arm():
 @pytest.fixture(scope="module")
 def page(arm, motion, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "arm.html"
-    mbd.report(arm, path, motion, JOINTS, **FAST, **BLOCK)
+    arm.report(path, motion, JOINTS, **FAST, **BLOCK)
     return path
 
 
@@ -66,7 +66,7 @@ def test_the_title_block_is_there_and_the_page_is_the_same_every_time(arm, motio
     assert block == {"Project": "Cell <7>", "Author": "A. \\ Engineer", "Revision": "B",
                      "Date": "2026-03-31"}  # fmt: skip
     again = tmp_path / "again.html"
-    mbd.report(arm, again, motion, JOINTS, **FAST, **BLOCK)
+    arm.report(again, motion, JOINTS, **FAST, **BLOCK)
     assert again.read_bytes() == page.read_bytes()
     foot = tree.xpath("//style/text()")[0].rpartition("@bottom-left")[2]
     assert "Joint loads of kuka" in foot and "<7>" not in foot and "\\00003c7" in foot
@@ -75,7 +75,7 @@ def test_the_title_block_is_there_and_the_page_is_the_same_every_time(arm, motio
 @pytest.mark.parametrize("date", ["31.3.2026", "2026-13-01", 20260331, "today"])
 def test_a_date_is_one(arm, motion, tmp_path, date):
     with pytest.raises(StateError, match="expected YYYY-MM-DD"):
-        mbd.report(arm, tmp_path / "x.html", motion, date=date, **FAST)
+        arm.report(tmp_path / "x.html", motion, date=date, **FAST)
 
 
 def test_the_report_says_every_assumption(arm, motion, page):
@@ -90,7 +90,7 @@ def test_without_an_assumption_there_is_no_report(arm, motion, tmp_path, monkeyp
     kept = {name: one for name, one in assumed.PROVIDERS.items() if name != "payload"}
     monkeypatch.setattr(assumed, "PROVIDERS", kept)
     with pytest.raises(StateError, match="nothing is said about payload"):
-        mbd.report(arm, tmp_path / "x.html", motion, JOINTS, **FAST)
+        arm.report(tmp_path / "x.html", motion, JOINTS, **FAST)
     assert not list(tmp_path.iterdir())
 
 
@@ -100,9 +100,9 @@ def test_joints_that_carry_nothing_are_folded_away(tmp_path):
     builder.joint("pin", "revolute", "base", "rod", axis=(0, 1, 0))
     builder.link("flange")
     builder.joint("mark", "fixed", "rod", "flange")
-    run = mbd.simulate(mbd.Mechanism.build(builder), 0.05)
+    run = mbd.Mechanism.build(builder).simulate(0.05)
     path = tmp_path / "tool.html"
-    history = mbd.report(run, path, **FAST)["motion"]
+    history = run.report(path, **FAST)["motion"]
     assert history.joints == ("pin", "mark")
     assert [row[0] for row in rows(path, "In short")] == ["pin"]
     (section,) = html.parse(path).xpath("//section[h2='In short']")
@@ -164,9 +164,9 @@ def test_a_report_says_in_how_many_rows_a_table_acts(begin, rows, tmp_path):
     time = np.arange(201) * 0.01
     lines = [f"{t!r},{0.3 * math.sin(t)!r}" for t in time.tolist()]
     motion.write_text("\n".join(["time,hinge [rad]", *lines]))
-    history = mbd.report(
-        rod, tmp_path / "r.html", motion, external=table, picture=False, check=False
-    )["motion"]
+    history = rod.report(tmp_path / "r.html", motion, external=table, picture=False, check=False)[
+        "motion"
+    ]
     said = f"acts in {rows} of 201 rows"
     assert [one for one in history.assumptions["external"] if said in one.text]
     assert said in (tmp_path / "r.html").read_text()

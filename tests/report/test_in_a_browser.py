@@ -41,10 +41,10 @@ def files(arm, tmp_path_factory):
     motion = arm.read_motion(MOTION)
     pushed = (motion, {"lbr_iiwa_link_7": [0, 0, -200.0, 0, 0, 0]})
     names = {"free": motion, "pushed": pushed}
-    mbd.report(arm, folder / "arm.html", names, JOINTS, **BLOCK)
+    arm.report(folder / "arm.html", names, JOINTS, **BLOCK)
     bar = mbd.load(ROOT / "urdf" / "four_bar.urdf")
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    mbd.report(mbd.simulate(bar, 0.3, q=start.q, v=start.v), folder / "bar.html", check=False)
+    bar.simulate(0.3, q=start.q, v=start.v).report(folder / "bar.html", check=False)
     return {"arm": folder / "arm.html", "bar": folder / "bar.html"}
 
 

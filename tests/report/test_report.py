@@ -29,7 +29,7 @@ JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_ee"]
 @pytest.fixture(scope="module")
 def page(arm, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "arm.html"
-    mbd.report(arm, path, MOTION, JOINTS)
+    arm.report(path, MOTION, JOINTS)
     return path
 
 
@@ -38,8 +38,8 @@ def linkage_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "linkage.html"
     bar = mbd.load(ROOT / "urdf" / "four_bar.urdf")
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.5, q=start.q, v=start.v)
-    mbd.report(run, path)
+    run = bar.simulate(0.5, q=start.q, v=start.v)
+    run.report(path)
     return path
 
 
@@ -179,8 +179,8 @@ def test_a_linkage_has_its_loops_beside_its_tree(linkage_page):
 def test_the_simulation_s_numbers_are_the_report_s(tmp_path):
     bar = mbd.load(ROOT / "urdf" / "crank_rocker.urdf")
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.2, q=start.q, prescribed={"crank": lambda t: 0.5 + t})
-    history = mbd.report(run, tmp_path / "run.html", picture=False, check=False)["motion"]
+    run = bar.simulate(0.2, q=start.q, prescribed={"crank": lambda t: 0.5 + t})
+    history = run.report(tmp_path / "run.html", picture=False, check=False)["motion"]
     loads = run.joint_loads()
     assert history["crank.fx"].largest.value == loads["crank"].force[:, 0].max()
     assert history["crank.actuation"].rms == pytest.approx(
@@ -193,21 +193,21 @@ def test_too_much_for_a_actuator_is_said(arm, tmp_path):
     motion = arm.read_motion(MOTION)
     heavy = arm.with_payload("lbr_iiwa_link_7", 500.0, (0.0, 0.0, 0.5))
     path = tmp_path / "heavy.html"
-    mbd.report(heavy, path, motion, ["lbr_iiwa_joint_4"], picture=False, check=False)
+    heavy.report(path, motion, ["lbr_iiwa_joint_4"], picture=False, check=False)
     assert "Beyond limits: lbr_iiwa_joint_4 (peak " in path.read_text()
 
 
 def test_actuators_without_limits_are_not_said_to_keep_them(arm, tmp_path):
     motion, path = arm.read_motion(MOTION), tmp_path / "x.html"
     options = {"picture": False, "check": False}
-    mbd.report(arm, path, motion, JOINTS, **options)
+    arm.report(path, motion, JOINTS, **options)
     said = "All actuators stay within their limits. Not counted: friction and damping; rotors"
     assert said in path.read_text()
     text = ARM.read_text().replace('effort="200" velocity="2"', 'effort="0" velocity="0"', 1)
     assert text != ARM.read_text()
     (tmp_path / "arm.urdf").write_text(text)
     some = [f"lbr_iiwa_joint_{k}" for k in (2, 3, 4)]
-    mbd.report(mbd.load(tmp_path / "arm.urdf"), path, MOTION, some, **options)
+    mbd.load(tmp_path / "arm.urdf").report(path, MOTION, some, **options)
     assert "2 of 3 actuators have limits, and stay within them." in path.read_text()
 
 
@@ -225,9 +225,9 @@ def test_names_cannot_break_the_page(tmp_path):
     builder.link("rod<script>", mass=1.0, centre=(0, 0, 0.5), inertia=(0.1, 0.1, 0.1))
     builder.joint("pin<i>", "revolute", "base", "rod<script>", axis=(0, 1, 0))
     rod = mbd.Mechanism.build(builder)
-    run = mbd.simulate(rod, 0.05)
+    run = rod.simulate(0.05)
     path = tmp_path / "names.html"
-    mbd.report(run, path, picture=False, check=False)
+    run.report(path, picture=False, check=False)
     tree = html.parse(path)
     assert len(tree.xpath("//script")) == 2 and not tree.xpath("//i")
     assert tree.findtext(".//h1") == "Joint loads of <b>&co</b>"
@@ -239,7 +239,7 @@ def test_without_a_renderer_the_page_says_so(arm, tmp_path, monkeypatch):
 
     monkeypatch.setattr("mbd_bridge.api.pictures.render", missing)
     path = tmp_path / "bare.html"
-    mbd.report(arm, path, MOTION, JOINTS, check=False)
+    arm.report(path, MOTION, JOINTS, check=False)
     assert "No picture: pictures need embreex" in path.read_text()
 
 
@@ -256,7 +256,7 @@ def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monke
     motion = arm.read_motion(MOTION)
     page = tmp_path / "page.html"
     for some in (JOINTS, None):
-        mbd.report(arm, page, motion, some, check=False)
+        arm.report(page, motion, some, check=False)
         loads = arm.joint_loads(motion, joints=some)
         sizes = np.linalg.norm(loads.force, axis=2)
         row, joint = np.unravel_index(sizes.argmax(), sizes.shape)
@@ -267,8 +267,8 @@ def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monke
         assert np.allclose(drawn.force[0], loads.force[row, joint], rtol=1e-12, atol=1e-12)
         assert f"{np.linalg.norm(drawn.force):.5g} N." in page.read_text()
     bar = mbd.load(ROOT / "urdf" / "four_bar.urdf")
-    run = mbd.simulate(bar, 0.2, external={"coupler": [0, 0, -20.0, 0, 0, 0]})
-    mbd.report(run, page, joints=["elbow"], check=False)
+    run = bar.simulate(0.2, external={"coupler": [0, 0, -20.0, 0, 0, 0]})
+    run.report(page, joints=["elbow"], check=False)
     source, loads = seen.pop(), run.joint_loads(["elbow"])
     row = np.linalg.norm(loads.force[:, 0], axis=1).argmax()
     assert source.time == run.time[row]
@@ -277,23 +277,23 @@ def test_the_picture_shows_the_loads_that_its_caption_names(arm, tmp_path, monke
 
 def test_what_cannot_be_written_leaves_what_was_there(arm, tmp_path):
     with pytest.raises(FileError, match=r"no such directory|No such file|cannot be written"):
-        mbd.report(arm, tmp_path / "none" / "x.html", MOTION, JOINTS, picture=False, check=False)
+        arm.report(tmp_path / "none" / "x.html", MOTION, JOINTS, picture=False, check=False)
     kept = tmp_path / "kept.html"
     kept.write_text("before")
     broken = tmp_path / "broken.csv"
     broken.write_text("time,lbr_iiwa_joint_1\n0,0\n1,nan\n")
     with pytest.raises(FileError):
-        mbd.report(arm, kept, broken, JOINTS, picture=False, check=False)
+        arm.report(kept, broken, JOINTS, picture=False, check=False)
     assert kept.read_text() == "before"
     assert {p.name for p in tmp_path.iterdir()} == {"kept.html", "broken.csv"}
 
 
 def test_what_makes_no_sense_is_refused(arm, tmp_path):
     with pytest.raises(StateError, match="needs a motion"):
-        mbd.report(arm, tmp_path / "x.html")
-    run = mbd.simulate(mbd.load(ROOT / "urdf" / "pendulum.urdf"), 0.01)
+        arm.report(tmp_path / "x.html")
+    run = mbd.load(ROOT / "urdf" / "pendulum.urdf").simulate(0.01)
     with pytest.raises(StateError, match="has its own motion"):
-        mbd.report(run, tmp_path / "x.html", MOTION)
+        run.report(tmp_path / "x.html", MOTION)
 
 
 def test_the_command_writes_the_page_and_says_what_was_derived(tmp_path, capsys, monkeypatch):
@@ -326,5 +326,5 @@ def test_on_a_terminal_the_command_shows_how_far_it_is(tmp_path):
 
 def test_a_page_is_no_pdf(arm, tmp_path):
     with pytest.raises(FileError, match=r"x\.pdf: expected a name that ends with \.html"):
-        mbd.report(arm, tmp_path / "x.pdf", MOTION)
+        arm.report(tmp_path / "x.pdf", MOTION)
     assert not list(tmp_path.iterdir())

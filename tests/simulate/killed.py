@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import mbd_bridge as mbd
 from tests.machines import four_bar
 
 STEPS = 300_000
@@ -13,7 +12,7 @@ def run(checkpoint=None, **options):
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     wanted = {"step": 1e-4, "every": 100, "q": at.q, "v": at.v, "checkpoint": checkpoint}
     wanted |= {"checkpoint_every": 2000, "torque": friction} | options
-    return mbd.simulate(bar, 1e-4 * STEPS, **wanted)
+    return bar.simulate(1e-4 * STEPS, **wanted)
 
 
 def in_python(method, integrator, checkpoint=None, seconds=1.0, **options):
@@ -21,7 +20,7 @@ def in_python(method, integrator, checkpoint=None, seconds=1.0, **options):
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     wanted = {"step": 1e-3, "every": 10, "q": at.q, "v": at.v, "checkpoint": checkpoint}
     wanted |= {"checkpoint_every": 100, "method": method, "integrator": integrator} | options
-    return mbd.simulate(bar, seconds, **wanted)
+    return bar.simulate(seconds, **wanted)
 
 
 def friction(t, q, v):

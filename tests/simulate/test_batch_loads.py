@@ -90,7 +90,7 @@ def test_a_batch_gives_what_each_motion_gives(case):
     mechanism = BAR if make is four_bar else make()
     if mechanism is BAR and "prescribed" not in options:
         options = {**options, "q": started()[0], "v": started()[1]}
-    found = mbd.simulate_batch(mechanism, T, every=20, **options)
+    found = mechanism.simulate(T, every=20, **options)
     assert found.finished.all() and len(found) == N
     for k in (0, N - 1):
         assert_alike(found, k, joints)
@@ -100,7 +100,7 @@ def test_the_smallest_multipliers_are_those_of_a_simulation_where_rows_are_redun
     """Bricard's mechanism: five rows of the cut that depend on each other, four of them chosen."""
     six = mbd.load(own_urdfs()["bricard"])
     at = six.assemble()
-    found = mbd.simulate_batch(six, T, q=np.tile(at.q, (2, 1)), every=20)
+    found = six.simulate(T, q=np.tile(at.q, (2, 1)), every=20)
     ((rows, _),) = found.row_sets
     assert found.lam.shape[-1] == 5 and len(rows) == 4 and not found.alone
     run = found[1]
@@ -113,7 +113,7 @@ def test_what_has_stopped_is_nan_and_the_rest_is_there():
     q, v = started()
     q = np.tile(q, (3, 1))
     q[1] += 0.2
-    found = mbd.simulate_batch(BAR, T, q=q, v=v, torque={"crank": 2.0}, every=20)
+    found = BAR.simulate(T, q=q, v=v, torque={"crank": 2.0}, every=20)
     assert found.finished.tolist() == [True, False, True]
     assert np.isnan(found.tau[1, 1:]).all() and (found.tau[[0, 2], :, 0] == 2.0).all()
     loads = found.joint_loads(["pin"])
@@ -124,8 +124,6 @@ def test_what_has_stopped_is_nan_and_the_rest_is_there():
 
 def test_trajectories_that_went_alone_are_counted_in(monkeypatch):
     monkeypatch.setattr(lanes, "STEP_RISK", 0.0)
-    found = mbd.simulate_batch(
-        BAR, T, q=started()[0], v=started()[1], torque={"crank": MASSES}, every=20
-    )
+    found = BAR.simulate(T, q=started()[0], v=started()[1], torque={"crank": MASSES}, every=20)
     assert found.alone == tuple(range(N)) and found.finished.all()
     assert_alike(found, 2, ["pin"])

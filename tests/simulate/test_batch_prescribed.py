@@ -60,7 +60,7 @@ def test_forces_over_time(case):
     batches = by_one_and_two_threads(BAR, T, q=q, v=v, torque=together, every=20)
     assert all(found.finished.all() and not found.alone for found in batches)
     for k in range(N):
-        run = mbd.simulate(BAR, T, q=q[k], v=v, torque=alone(k), every=20)
+        run = BAR.simulate(T, q=q[k], v=v, torque=alone(k), every=20)
         for found in batches:
             assert_alike(found, k, run)
             assert np.allclose(found[k].tau, run.tau, rtol=1e-12, atol=1e-12)
@@ -75,8 +75,8 @@ def test_a_table_of_forces_is_straight_lines():
         out[0] = 10.0 - 80.0 * t
         return out
 
-    line = mbd.simulate(BAR, T, q=q, v=v, torque={"crank": ([0.0, 0.1, T], [10.0, 2.0, -6.0])})
-    formula = mbd.simulate(BAR, T, q=q, v=v, torque=ramp)
+    line = BAR.simulate(T, q=q, v=v, torque={"crank": ([0.0, 0.1, T], [10.0, 2.0, -6.0])})
+    formula = BAR.simulate(T, q=q, v=v, torque=ramp)
     assert np.abs(line.q - formula.q).max() < 1e-13
     assert np.abs(line.tau - formula.tau).max() < 1e-13
 
@@ -106,7 +106,7 @@ def test_prescribed_motions(make, case):
     for k in (0, 2, N - 1):
         (name,) = torque
         own = {name: torque[name][k]}
-        run = mbd.simulate(m, T, prescribed={"crank": alone(k)}, torque=own, every=20)
+        run = m.simulate(T, prescribed={"crank": alone(k)}, torque=own, every=20)
         for found in batches:
             assert_alike(found, k, run)
             forces = found[k].prescribed_forces["crank"]
@@ -118,32 +118,32 @@ def test_prescribed_motions_of_an_arm():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     table = np.sin(np.linspace(0.2, 1.0, 3)[:, None] + TIMES)
     prescribed = {"lbr_iiwa_joint_2": (TIMES, table), "lbr_iiwa_joint_4": 0.4}
-    found = mbd.simulate_batch(arm, T, prescribed=prescribed, every=20)
+    found = arm.simulate(T, prescribed=prescribed, every=20)
     assert found.finished.all() and not found.alone
     for k in range(3):
         own = {"lbr_iiwa_joint_2": (TIMES, table[k]), "lbr_iiwa_joint_4": 0.4}
-        assert_alike(found, k, mbd.simulate(arm, T, prescribed=own, every=20))
+        assert_alike(found, k, arm.simulate(T, prescribed=own, every=20))
 
 
 def test_variants_are_prescribed_from_positions_of_their_own():
     rods = np.column_stack([np.zeros(N), np.zeros(N), np.linspace(0.9, 1.1, N)])
     parameters = {"elbow.xyz": rods}
-    found = mbd.simulate_batch(
-        BAR, T, prescribed={"crank": (TIMES, turning([2.0]))}, parameters=parameters, every=20
+    found = BAR.simulate(
+        T, prescribed={"crank": (TIMES, turning([2.0]))}, parameters=parameters, every=20
     )
     assert found.finished.all() and not found.alone
     for k in (0, N - 1):
         own, prescribed = mbd.Mechanism(found.model_of(k)), {"crank": (TIMES, turning([2.0])[0])}
-        assert_alike(found, k, mbd.simulate(own, T, prescribed=prescribed, every=20))
+        assert_alike(found, k, own.simulate(T, prescribed=prescribed, every=20))
 
 
 @pytest.mark.parametrize("share", [5, 64, 1000])
 def test_streams_come_in_portions(share, monkeypatch):
     q, v = started()
     options = {"q": q, "v": v, "torque": {"crank": (TIMES, TORQUES)}, "every": 7}
-    whole = mbd.simulate_batch(BAR, T, **options)
+    whole = BAR.simulate(T, **options)
     monkeypatch.setattr(lanes, "STREAM_NUMBERS", share * 16)
-    parts = mbd.simulate_batch(BAR, T, **options)
+    parts = BAR.simulate(T, **options)
     assert np.array_equal(whole.q, parts.q) and np.array_equal(whole.v, parts.v)
 
 
@@ -151,14 +151,14 @@ def test_a_start_that_is_not_on_its_course_concerns_no_other():
     q, v = started()
     table = turning([2.0, 2.0, 2.0])
     table[1] += 0.1
-    found = mbd.simulate_batch(BAR, T, q=q, v=v, prescribed={"crank": (TIMES, table)})
+    found = BAR.simulate(T, q=q, v=v, prescribed={"crank": (TIMES, table)})
     assert found.finished.tolist() == [True, False, True]
     assert "its position at t = 0 s" in found.status[1]
-    assert_alike(found, 2, mbd.simulate(BAR, T, q=q, v=v, prescribed={"crank": (TIMES, table[2])}))
+    assert_alike(found, 2, BAR.simulate(T, q=q, v=v, prescribed={"crank": (TIMES, table[2])}))
 
 
 def test_prescribed_motions_of_what_the_loops_decide_are_explained():
-    found = mbd.simulate_batch(BAR, T, prescribed={"crank": 0.5, "wrist": np.array([1.0, 1.1])})
+    found = BAR.simulate(T, prescribed={"crank": 0.5, "wrist": np.array([1.0, 1.1])})
     assert not found.finished.any()
     assert all("not started" in status for status in found.status)
 
@@ -179,5 +179,5 @@ def test_prescribed_motions_of_what_the_loops_decide_are_explained():
 )
 def test_what_cannot_be_given_is_explained(options, message):
     with pytest.raises(StateError) as error:
-        mbd.simulate_batch(BAR, T, **options)
+        BAR.simulate(T, v=np.zeros((1, 3)), **options)
     assert message in str(error.value)

@@ -25,10 +25,10 @@ def falling():
 
 def test_between_records_the_motion_is_that_of_finer_records():
     bar, at = bar_in_motion()
-    fine = mbd.simulate(bar, 0.5, step=1e-4, every=25, **at)
+    fine = bar.simulate(0.5, step=1e-4, every=25, **at)
     errors = []
     for every in (200, 100):
-        run = mbd.simulate(bar, 0.5, step=1e-4, every=every, **at)
+        run = bar.simulate(0.5, step=1e-4, every=every, **at)
         between = [run.at(t) for t in fine.time]
         errors.append(
             [
@@ -47,8 +47,8 @@ def test_quaternions_between_records():
     b = mbd.Builder("top", root="body").link("body", 2.0, (0, 0, 0), (0.1, 0.2, 0.25))
     m = mbd.Mechanism.build(b, floating=True)
     v = np.array([1.0, 2.0, 3.0, 5.0, 0.1, 0.2])
-    fine = mbd.simulate(m, 0.5, step=1e-3, v=v)
-    run = mbd.simulate(m, 0.5, step=1e-3, v=v, every=20)
+    fine = m.simulate(0.5, step=1e-3, v=v)
+    run = m.simulate(0.5, step=1e-3, v=v, every=20)
     between = [run.at(t) for t in fine.time]
     assert np.abs(np.array([x.q for x in between]) - fine.q).max() < 1e-8
     assert np.abs(np.array([x.v for x in between]) - fine.v).max() < 1e-5
@@ -58,14 +58,14 @@ def test_quaternions_between_records():
 def test_a_motion_that_never_began_has_its_start_and_no_events():
     bar, at = bar_in_motion()
     options = {"step": 1.0, "events": {"up": lambda t, q, v: q[0]}, "check": False}
-    run = mbd.simulate(bar, 5.0, **options, **at | {"v": 10 * at["v"]})
+    run = bar.simulate(5.0, **options, **at | {"v": 10 * at["v"]})
     assert len(run.time) == 1
     assert np.array_equal(run.at(0.0).q, at["q"])
     assert len(run.events["up"]) == 0
 
 
 def test_outside_of_the_motion_there_is_nothing():
-    run = mbd.simulate(falling(), 1.0, step=0.1)
+    run = falling().simulate(1.0, step=0.1)
     with pytest.raises(StateError, match="from 0 to 1 s"):
         run.at(1.5)
 
@@ -73,7 +73,7 @@ def test_outside_of_the_motion_there_is_nothing():
 def test_a_stone_reaches_the_ground_when_it_must():
     """z = 1 - g t² / 2."""
     events = {"ground": lambda t, q, v: q[0], "fast": lambda t, q, v: v[0] + 2.0}
-    run = mbd.simulate(falling(), 1.0, step=0.05, q=[1.0], events=events)
+    run = falling().simulate(1.0, step=0.05, q=[1.0], events=events)
     assert np.isclose(run.events["ground"].time[0], np.sqrt(2 / 9.81), atol=1e-14)
     assert np.isclose(run.events["fast"].time[0], 2.0 / 9.81, atol=1e-14)
     assert not run.events["ground"].rising[0]
@@ -86,7 +86,7 @@ def test_a_terminal_event_ends_the_motion():
 
     ground.terminal = True
     late = {"ground": ground, "late": lambda t, q, v: t - 0.9}
-    run = mbd.simulate(falling(), 1.0, step=0.05, q=[1.0], torque={"z": 0.5}, events=late)
+    run = falling().simulate(1.0, step=0.05, q=[1.0], torque={"z": 0.5}, events=late)
     assert run.status == "event"
     assert run.finished
     assert np.isclose(run.time[-1], np.sqrt(2 / 9.31), atol=1e-13)
@@ -99,8 +99,8 @@ def test_a_terminal_event_ends_the_motion():
 def test_events_of_a_crank_are_counted():
     bar = four_bar(1, 2, 1.7, 2.5)
     turning = {"crank": lambda t: 0.5 + 3.0 * t}
-    run = mbd.simulate(
-        bar, 5.0, prescribed=turning, every=20, events={"up": lambda t, q, v: np.sin(q[0])}
+    run = bar.simulate(
+        5.0, prescribed=turning, every=20, events={"up": lambda t, q, v: np.sin(q[0])}
     )
     expected = (np.pi * np.arange(1, 5) - 0.5) / 3.0
     assert np.allclose(run.events["up"].time, expected, atol=1e-9)
@@ -109,4 +109,4 @@ def test_events_of_a_crank_are_counted():
 
 def test_a_watch_that_gives_nothing_is_told():
     with pytest.raises(StateError, match=r"event 'x': .* finite number at t = 0.05\d* s, got nan"):
-        mbd.simulate(falling(), 0.1, events={"x": lambda t, q, v: 1.0 if t < 0.05 else np.nan})
+        falling().simulate(0.1, events={"x": lambda t, q, v: 1.0 if t < 0.05 else np.nan})

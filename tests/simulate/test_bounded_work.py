@@ -24,7 +24,7 @@ def rubbing(kind, **options):
     bar = mbd.load(own_urdfs()["pendulum"])
     start = time.perf_counter()
     given = {"step": 1e-2, "q": [0.5], "torque": FRICTION[kind], "check": False}
-    run = mbd.simulate(bar, 20.0, **given, **options)
+    run = bar.simulate(20.0, **given, **options)
     assert time.perf_counter() - start < 30.0  # some 3 s on an idle machine
     return run
 
@@ -56,7 +56,7 @@ def test_what_stops_may_be_allowed_more():
     assert rubbing("steep", integrator="scipy:BDF").finished
     bar = mbd.load(own_urdfs()["pendulum"])
     given = {"step": 1e-2, "q": [0.5], "torque": FRICTION["steep"], "integrator": "scipy:RK45"}
-    assert mbd.simulate(bar, 1.5, most_evaluations=10**6, **given).finished
+    assert bar.simulate(1.5, most_evaluations=10**6, **given).finished
 
 
 @pytest.mark.parametrize("method", ["projection", "svd", "multipliers"])
@@ -66,7 +66,7 @@ def test_a_nearly_flat_linkage_is_passed_in_bounded_time(method, short):
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     start = time.perf_counter()
     options = {"method": method, "integrator": "abm", "check": False}
-    run = mbd.simulate(bar, 0.5, step=6e-3, q=at.q, v=at.v, **options)
+    run = bar.simulate(0.5, step=6e-3, q=at.q, v=at.v, **options)
     assert time.perf_counter() - start < 30.0
     assert run.finished
     assert np.ptp(run.energy) < 1e-4

@@ -117,8 +117,8 @@ def test_steps_of_variable_length_go_on_to_the_same_digits(tmp_path):
     options |= {"integrator": mbd.integrators.HHT(tolerance=1e-6), "checkpoint_every": 50}
     file = tmp_path / "run.npz"
     with pytest.raises(ZeroDivisionError):
-        mbd.simulate(m, 0.3, progress=lambda _: 1 / (not file.exists()), checkpoint=file, **options)
-    resumed, whole = (mbd.simulate(m, 0.3, checkpoint=one, **options) for one in (file, None))
+        m.simulate(0.3, progress=lambda _: 1 / (not file.exists()), checkpoint=file, **options)
+    resumed, whole = (m.simulate(0.3, checkpoint=one, **options) for one in (file, None))
     assert same(resumed, whole)
     assert resumed.facts == whole.facts
     assert resumed.facts["rejected"] + resumed.facts["steps"] > 20
@@ -141,9 +141,9 @@ def test_through_singular_positions_to_the_same_digits(tmp_path):
     file = tmp_path / "run.npz"
     options |= {"checkpoint": file, "checkpoint_every": 50}
     with pytest.raises(ZeroDivisionError):
-        mbd.simulate(m, 0.3, progress=lambda _: 1 / (not file.exists()), **options)
-    resumed = mbd.simulate(m, 0.3, **options)
-    whole = mbd.simulate(m, 0.3, **options | {"checkpoint": tmp_path / "other.npz"})
+        m.simulate(0.3, progress=lambda _: 1 / (not file.exists()), **options)
+    resumed = m.simulate(0.3, **options)
+    whole = m.simulate(0.3, **options | {"checkpoint": tmp_path / "other.npz"})
     assert same(resumed, whole)
     assert resumed.detours == whole.detours > 0
 

@@ -8,7 +8,6 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.files.whole_file import BLANK, is_sealed, seal, whole_path
 from mbd_bridge.simulation.run.checkpoint import lock_of
@@ -60,7 +59,7 @@ def run(checkpoint, **options):
         {"q": bar.assemble({"crank": 0.5}, fixed="crank").q} if "prescribed" not in options else {}
     )
     wanted = {"step": 1e-3, "every": 10, "checkpoint": checkpoint, "checkpoint_every": 50}
-    return mbd.simulate(bar, SECONDS, **wanted | start | options)
+    return bar.simulate(SECONDS, **wanted | start | options)
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def test_steps_are_those_of_a_simulation(machine):
     core, state = CoupledStep(mechanism.model, q), (q, v)
     for _ in range(200):
         state = core(*state, tau, none, 1e-3)
-    run = mbd.simulate(mechanism, 0.2, q=q, v=v, torque=tau)
+    run = mechanism.simulate(0.2, q=q, v=v, torque=tau)
     assert np.abs(state[0] - run.q[-1]).max() < 1e-12
     a = core.accelerations(run.q[-1], run.v[-1], tau, none)
     assert np.abs(a - run.a[-1]).max() < 1e-9 * np.abs(run.a[-1]).max()
@@ -84,7 +84,7 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
     for _ in range(1800):
         state = core(*state, tau, none, 1e-3)
     assert len(passed) > 0
-    easy = mbd.simulate(machine, 1.8, step=1e-3, q=at.q, v=at.v, every=100)
+    easy = machine.simulate(1.8, step=1e-3, q=at.q, v=at.v, every=100)
     assert np.abs(state[0] - easy.q[-1]).max() < 1e-8
 
 
@@ -147,11 +147,11 @@ def test_the_machine_code_of_one_systems_steps_is_not_that_of_anothers():
     for push in pushes:
         core = CoupledStep(mbd.System(pendulum, torque=push), np.zeros(1))
         q, _ = core(np.array([0.4]), np.ones(1), np.zeros(1), np.zeros((2, 6)), 0.01)
-        run = mbd.simulate(pendulum, 0.01, step=0.01, q=[0.4], v=[1.0], torque=push)
+        run = pendulum.simulate(0.01, step=0.01, q=[0.4], v=[1.0], torque=push)
         assert q == pytest.approx(run.q[-1], abs=1e-15)
     for push in (None, (1.0, 0, 0, 0, 0, 0), lambda t, q, v: [0.0, t, q[0], v[0], 0.0, 2.0]):
         given = {} if push is None else {"rod": push}
         core = CoupledStep(mbd.System(pendulum, external=given), np.zeros(1))
         q, _ = core(np.array([0.4]), np.ones(1), np.zeros(1), np.zeros((2, 6)), 0.01)
-        run = mbd.simulate(pendulum, 0.01, step=0.01, q=[0.4], v=[1.0], external=given)
+        run = pendulum.simulate(0.01, step=0.01, q=[0.4], v=[1.0], external=given)
         assert q == pytest.approx(run.q[-1], abs=1e-15)

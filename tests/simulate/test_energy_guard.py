@@ -31,8 +31,7 @@ EVERY_GIVEN = pytest.mark.parametrize("what", GIVEN)
 def many(**options):
     at = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
     q = np.tile(at.q, (11, 1))
-    return mbd.simulate_batch(
-        BAR,
+    return BAR.simulate(
         1.0,
         step=2e-3,
         q=q,
@@ -66,7 +65,7 @@ def test_a_spring_that_dies_out_in_a_batch_does_not_finish():
     inertia = float(bar.mass_matrix(np.zeros(1))[0, 0])
     step = 1.7 / np.sqrt(4e4 / inertia)
     stiff = {"torque": lambda t, q, v: -4e4 * q, "q": [[1e-5], [2e-5]]}
-    batch = mbd.simulate_batch(bar, 200 * step, step=step, **stiff)
+    batch = bar.simulate(200 * step, step=step, **stiff)
     assert not batch.finished.any()
     assert all("energy comes from nowhere" in status for status in batch.status)
 
@@ -80,7 +79,7 @@ def test_a_start_with_lost_digits_gives_no_energy_from_nowhere(name, options):
     for lost in (1e-8, 5e-7):
         for steps in (1, 20):
             q = at.q + lost * np.eye(bar.nq)[0]
-            run = mbd.simulate(bar, 1e-6 * steps, step=1e-6, q=q, **options)
+            run = bar.simulate(1e-6 * steps, step=1e-6, q=q, **options)
             assert run.finished
             assert run.facts["balance"] < LOST_ENERGY
 

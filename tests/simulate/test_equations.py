@@ -56,7 +56,7 @@ def test_the_residual_vanishes_at_the_rates(equations):
 def test_rates_are_those_of_the_right_hand_side(equations):
     x, system = equations.start, equations.system
     q, v = equations.start[: system.model.nq], equations.start[system.model.nq :]
-    f = mbd.right_hand_side(system, q=q, v=v, stabilisation=0.0)
+    f = system.right_hand_side(q=q, v=v, stabilisation=0.0)
     assert np.allclose(f(0.0, x), equations.rate(0.0, x), rtol=1e-13, atol=1e-12)
 
 
@@ -97,7 +97,7 @@ def test_functions_trace_compile_and_differentiate(equations):
 def test_outputs_are_those_that_a_run_tells():
     equations = equations_of("functions and tables")
     nq = equations.system.model.nq
-    run = mbd.simulate(equations.system, 0.01, q=equations.start[:nq], v=equations.start[nq:])
+    run = equations.system.simulate(0.01, q=equations.start[:nq], v=equations.start[nq:])
     found = equations.outputs(0.0, equations.start)
     assert np.allclose(found["force"], run.loads.force[0], rtol=0, atol=1e-12)
     assert np.isclose(found["energy"].sum(), run.energy[0], rtol=1e-13)

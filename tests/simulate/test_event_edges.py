@@ -22,7 +22,7 @@ def events_of(function, every=1, duration=2.0, **attributes):
 
     for name, value in attributes.items():
         setattr(watch, name, value)
-    return mbd.simulate(falling(), duration, step=STEP, every=every, events={"e": watch})
+    return falling().simulate(duration, step=STEP, every=every, events={"e": watch})
 
 
 CASES = {  # a function, its events, of which so many grow
@@ -85,7 +85,7 @@ def test_a_bounce_is_one_event_though_its_function_starts_from_zero_again(way, e
     bounce = ground(action=lambda t, q, v: (q, -0.7 * v))
     rises = ground(direction=1)
     watches = {"b": bounce, "rises": rises}
-    run = mbd.simulate(falling(), 1.2, step=4e-3, every=every, q=[1.0], events=watches, **way)
+    run = falling().simulate(1.2, step=4e-3, every=every, q=[1.0], events=watches, **way)
     first = np.sqrt(2 / G)
     expected = first + np.array([0.0, 2 * 0.7 * first])
     assert np.abs(run.events["b"].time - expected[expected < 1.2]).max() < 1e-9
@@ -96,7 +96,7 @@ def test_a_bounce_is_one_event_though_its_function_starts_from_zero_again(way, e
 def test_after_an_action_that_leads_elsewhere_signs_count_from_there():
     """Put up again by each event; a sign that is lost at the start would lose the next one."""
     lift = ground(action=lambda t, q, v: (q + 0.3, 0.0 * v))
-    run = mbd.simulate(falling(), 1.0, step=5e-3, every=1000, q=[0.3], events={"b": lift})
+    run = falling().simulate(1.0, step=5e-3, every=1000, q=[0.3], events={"b": lift})
     fall = np.sqrt(2 * 0.3 / G)
     assert np.allclose(run.events["b"].time, fall * np.arange(1, 5)[fall * np.arange(1, 5) < 1.0])
 
@@ -107,7 +107,7 @@ def test_a_terminal_event_may_lie_in_the_first_step(way, part):
     h = 1e-2
     height = 0.5 * G * (part * h) ** 2 * (1.0 - 1e-9)
     end = ground(terminal=True)
-    run = mbd.simulate(falling(), 1.0, step=h, q=[height], events={"g": end}, **way)
+    run = falling().simulate(1.0, step=h, q=[height], events={"g": end}, **way)
     assert run.status == "event" and len(run.events["g"]) == 1
     assert run.time[-1] == pytest.approx(part * h, rel=1e-6)
     assert run.q[0, 0] == height and abs(run.q[-1, 0]) < 1e-12
@@ -131,8 +131,7 @@ def test_events_of_forces_that_jump_are_as_good_as_those_of_others():
 
     turns.terminal = True
     for every in (1, 7, 31):
-        run = mbd.simulate(
-            falling(),
+        run = falling().simulate(
             3.0,
             step=1e-2,
             every=every,
@@ -147,8 +146,7 @@ def test_events_of_forces_that_jump_are_as_good_as_those_of_others():
 def test_an_event_at_the_jump_itself_is_found():
     jump = 0.3137
     table = (np.array([0.0, jump, jump, 9.0]), np.array([0.0, 0.0, 50.0, 50.0]))
-    run = mbd.simulate(
-        falling(),
+    run = falling().simulate(
         1.0,
         step=1e-2,
         every=9,
@@ -170,8 +168,7 @@ def test_events_of_prescribed_motions_are_where_the_course_says(every):
         return v[0]
 
     angle.direction, backward.terminal = 1, True
-    run = mbd.simulate(
-        bar,
+    run = bar.simulate(
         3.0,
         step=2e-3,
         every=every,
@@ -189,4 +186,4 @@ def test_a_function_of_other_arguments_is_no_event():
     with pytest.raises(
         mbd.errors.StateError, match=r"events\['top'\]: expected a function of \(t, q, v\)"
     ):
-        mbd.simulate(bar, 0.01, events={"top": lambda q: q[0]})
+        bar.simulate(0.01, events={"top": lambda q: q[0]})

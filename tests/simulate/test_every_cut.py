@@ -86,7 +86,7 @@ def record(run, t):
 
 
 def simulated(machine, **options):
-    return mbd.simulate(machine, 10.0, step=1e-3, every=100, **options)
+    return machine.simulate(10.0, step=1e-3, every=100, **options)
 
 
 @pytest.mark.parametrize("name", CUTS)
@@ -135,7 +135,7 @@ def test_a_pendulum_on_a_rod():
 def test_the_pendulum_has_the_period_of_the_benchmark():
     m = mbd.Mechanism.build(CUTS["revolute"][0]())
     watch = {"still": lambda t, q, v: v[4]}
-    run = mbd.simulate(m, 5.0, step=1e-3, every=5, events=watch)
+    run = m.simulate(5.0, step=1e-3, every=5, events=watch)
     stops = run.events["still"].time
     stops = stops[stops > 0.1]
     assert np.allclose(stops, PERIOD * np.array([0.5, 1.0, 1.5, 2.0]), atol=1e-9)
@@ -186,7 +186,7 @@ def test_a_block_slides_down_an_incline(kind):
         spin, axis = 3.0 * UP, (0, 0, 1)
     rows = (0, 1, 1, 1, 1, 1) if kind == "mask" else None
     m = mbd.Mechanism.build(b.loop("guide", kind, *ends, axis, rows=rows))
-    run = mbd.simulate(m, 2.0, step=1e-3, every=50, v=np.concatenate([np.zeros(3), spin]))
+    run = m.simulate(2.0, step=1e-3, every=50, v=np.concatenate([np.zeros(3), spin]))
     way = 0.5 * G * np.sin(SLOPE) * run.time**2
     assert np.abs(run.q[:, :3] - way[:, None] * DOWN).max() < 1e-10
     assert np.abs(np.einsum("kij,kj->ki", turned(run), run.v[:, 3:]) - spin).max() < 1e-10
@@ -204,7 +204,7 @@ def test_a_weld_carries_the_weight_and_its_moment():
     b.joint("free", "floating", "base", "plate")
     m = mbd.Mechanism.build(b.loop("weld", "fixed", at("base", 0, 0, 0.2), at("plate", 0, 0, 0.2)))
     with pytest.warns(mbd.MbdWarning, match="no degree of freedom"):
-        run = mbd.simulate(m, 0.1, step=1e-2)
+        run = m.simulate(0.1, step=1e-2)
     loads = run.joint_loads(["weld"])
     assert np.abs(loads.force - [0, 0, 2 * G]).max() < 1e-12
     # the weld gives what the weight at (0.3, 0.1) takes: -(r × (0, 0, -m g))

@@ -50,8 +50,8 @@ def test_weights_pushed_on_every_link_are_gravity(name):
         found = heavy.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
         at = {"q": found.q, "v": found.v}
     options = {"step": 2e-3, "every": 25, **at}
-    run = mbd.simulate(free, 0.2, external=weights(free), external_in="world", **options)
-    expected = mbd.simulate(heavy, 0.2, **options)
+    run = free.simulate(0.2, external=weights(free), external_in="world", **options)
+    expected = heavy.simulate(0.2, **options)
     assert np.abs(run.q - expected.q).max() < 1e-10
     assert np.abs(run.a - expected.a).max() < 1e-8 * np.abs(expected.a).max()
     ours, theirs = run.joint_loads(), expected.joint_loads()
@@ -80,11 +80,9 @@ def test_a_spring_and_a_damper_swing_as_the_closed_form_says():
     w = 2 * np.sqrt(6)
     exact = np.exp(-t) * (np.cos(w * t) + np.sin(w * t) / w)
     for integrator in ("rk4", "ab3", "abm", "scipy:Radau", "scipy:LSODA"):
-        run = mbd.simulate(
-            rail, 1.0, every=100, q=[1.0], external={"cart": push}, integrator=integrator
-        )
+        run = rail.simulate(1.0, every=100, q=[1.0], external={"cart": push}, integrator=integrator)
         assert np.abs(run.q[:, 0] - exact).max() < 1e-6, integrator
-    run = mbd.simulate(rail, 1.0, every=100, q=[1.0], external={"cart": push})
+    run = rail.simulate(1.0, every=100, q=[1.0], external={"cart": push})
     assert np.allclose(run.external["cart"][:, 0], 2.0 * run.a[:, 0], atol=1e-10)
     assert np.allclose(run.at(0.55).q, np.interp(0.55, t, run.q[:, 0]), atol=0.05)
     f = right_hand_side(rail.model, q=[1.0], external={"cart": push})
@@ -103,10 +101,10 @@ def test_every_method_feels_a_push(method):
         "torque": {"crank": 1.5},
         "external": {"coupler": lambda t, q, v: [0, 0, 20 * np.sin(3 * t), 0, -v[0], 0]},
     }
-    run = mbd.simulate(bar, 0.5, method=method, **options)
-    compiled = mbd.simulate(bar, 0.5, **options)
+    run = bar.simulate(0.5, method=method, **options)
+    compiled = bar.simulate(0.5, **options)
     assert np.abs(run.q - compiled.q).max() < 1e-9
-    alone = mbd.simulate(bar, 0.5, **{**options, "external": None})
+    alone = bar.simulate(0.5, **{**options, "external": None})
     assert np.abs(run.q - alone.q).max() > 1e-3
     assert np.array_equal(run.tau, alone.tau)
 
@@ -114,7 +112,7 @@ def test_every_method_feels_a_push(method):
 def test_loads_of_a_run_are_those_of_its_motion_with_its_wrenches():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     pushes = {"lbr_iiwa_link_4": (1, 2, 3, 4, 5, 6), "lbr_iiwa_link_ee": lambda t, q, v: [t] * 6}
-    run = mbd.simulate(arm, 0.3, every=50, external=pushes)
+    run = arm.simulate(0.3, every=50, external=pushes)
     own = arm.joint_loads(run.q, run.v, run.a, external=run.external)
     loads = run.joint_loads()
     assert np.array_equal(loads.force, own.force) and np.array_equal(loads.moment, own.moment)
@@ -126,9 +124,7 @@ def test_a_push_on_a_prescribed_joint_is_the_prescribed_motions_to_hold():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     pushes = {"lbr_iiwa_link_ee": (30, 0, 0, 0, 5, 0)}
     prescribed = dict.fromkeys(arm.coordinate_names, 0.3)
-    run = mbd.simulate(
-        arm, 0.1, prescribed=prescribed, external=pushes, external_in="world", every=50
-    )
+    run = arm.simulate(0.1, prescribed=prescribed, external=pushes, external_in="world", every=50)
     still = np.zeros(7)
     q = np.full(7, 0.3)
     held = arm.inverse_dynamics(q, still, still, pushes, external_in="world")
@@ -142,8 +138,8 @@ def test_power_of_a_push_is_what_the_energy_gains():
     def push(t, q, v):
         return [10 + 5 * t, 0, -3, 0, 2, 0]
 
-    run = mbd.simulate(
-        bar, 1.0, q=at.q, v=at.v, external={"rocker": push}, external_in="world", step=1e-3
+    run = bar.simulate(
+        1.0, q=at.q, v=at.v, external={"rocker": push}, external_in="world", step=1e-3
     )
     speed = bar.velocity(run.q, run.v, "rocker")
     power = np.array([push(t, None, None) @ u for t, u in zip(run.time, speed, strict=True)])
@@ -184,9 +180,9 @@ def test_velocities_of_links_are_differences_of_placements(floating):
 )
 def test_what_is_no_wrench_is_explained(given, message):
     with pytest.raises(StateError if "link named" not in message else MbdError, match=message):
-        mbd.simulate(four_bar(), 0.1, external=given)
+        four_bar().simulate(0.1, external=given)
 
 
 def test_axes_that_are_not_known_are_explained():
     with pytest.raises(MbdError, match="external_in='wrld'"):
-        mbd.simulate(four_bar(), 0.1, external={"crank": [0.0] * 6}, external_in="wrld")
+        four_bar().simulate(0.1, external={"crank": [0.0] * 6}, external_in="wrld")

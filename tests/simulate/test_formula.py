@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, StateError
 from mbd_bridge.forces.formula import DEEPEST, LONGEST, Formula, Jet
 from tests.machines import four_bar
@@ -104,14 +103,14 @@ def test_formulas_prescribed_motion_and_push_as_functions_do():
         out[2] = 5 * np.sin(3 * t)
         return out
 
-    a = mbd.simulate(bar, 0.5, **texts, every=50)
-    b = mbd.simulate(bar, 0.5, prescribed={"crank": lambda t: 0.5 + 2 * t}, torque=push, every=50)
+    a = bar.simulate(0.5, **texts, every=50)
+    b = bar.simulate(0.5, prescribed={"crank": lambda t: 0.5 + 2 * t}, torque=push, every=50)
     assert np.abs(a.q - b.q).max() < 1e-14
     assert np.abs(a.prescribed_forces["crank"] - b.prescribed_forces["crank"]).max() < 1e-11
     assert np.allclose(a.tau[:, 2], 5 * np.sin(3 * a.time), atol=1e-15)
     times = np.linspace(0, 0.5, 101)
     table = {"crank": 1.0, "wrist": (times, 5 * np.sin(3 * times))}
-    c = mbd.simulate(bar, 0.5, prescribed=texts["prescribed"], torque=table, every=50)
+    c = bar.simulate(0.5, prescribed=texts["prescribed"], torque=table, every=50)
     assert np.abs(c.tau - b.tau - [1.0, 0, 0]).max() < 1e-6
 
 
@@ -119,12 +118,12 @@ def test_formulas_push_in_a_batch():
     bar = four_bar(1, 2, 1.7, 2.5)
     q = bar.assemble({"crank": 0.5}, fixed="crank").q
     push = {"crank": "20*cos(t)"}
-    batch = mbd.simulate_batch(bar, 0.2, q=[q, q], torque=push, every=50)
-    one = mbd.simulate(bar, 0.2, q=q, torque=push, every=50)
+    batch = bar.simulate(0.2, q=[q, q], torque=push, every=50)
+    one = bar.simulate(0.2, q=q, torque=push, every=50)
     assert np.abs(batch.q[1] - one.q).max() < 1e-12
 
 
 @pytest.mark.parametrize("torque", [{"crank": "fast"}, {"crank": ([0, 1],)}, {"crank": np.nan}])
 def test_forces_that_mean_nothing_are_explained(torque):
     with pytest.raises(StateError, match="torque"):
-        mbd.simulate(four_bar(), 0.1, torque=torque)
+        four_bar().simulate(0.1, torque=torque)

@@ -60,7 +60,7 @@ def machine_run(name, method, driven):
     if driven:
         q0, v0 = q[machine.coordinate_names.index(driven_name)], v[place]
         options["prescribed"] = {driven_name: lambda t: q0 + v0 * t + t * t}
-    return mbd.simulate(machine, 0.01, step=2.5e-4, method=method, **options)
+    return machine.simulate(0.01, step=2.5e-4, method=method, **options)
 
 
 LARGE = "macpherson_car"

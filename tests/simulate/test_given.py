@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, StateError
 from tests.machines import four_bar
 
@@ -29,7 +28,6 @@ FOR_ALL = [
     ({"start": 1e17}, "the same number"),
 ]
 OF_ONE = [
-    ({"torque": {"crank": [1, 2]}}, "one trajectory"),
     ({"q": "abc"}, "q: expected"),
     ({"q": {"crank": 1.0}}, "q: expected"),
     ({"tolerance": "a"}, "tolerance: expected"),
@@ -39,20 +37,38 @@ OF_ONE = [
 
 
 @pytest.mark.parametrize(
-    ("simulate", "given", "message"),
-    [(mbd.simulate, *case) for case in FOR_ALL + OF_ONE]
-    + [(mbd.simulate_batch, *case) for case in FOR_ALL],
+    ("given", "message"),
+    [*FOR_ALL, *OF_ONE, *(({"v": np.zeros((2, 3)), **given}, said) for given, said in FOR_ALL)],
 )
-def test_what_cannot_be_meant_is_explained(simulate, given, message):
+def test_what_cannot_be_meant_is_explained(given, message):
     options = dict(given)
     duration = options.pop("duration", 0.01)
     with pytest.raises(StateError, match=message):
-        simulate(BAR, duration, **options)
+        BAR.simulate(duration, **options)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"method": "svd"},
+        {"tolerance": 1e-3},
+        {"history": True},
+        {"events": {"x": lambda t, q, v: 1}},
+    ],
+)
+def test_what_is_of_one_trajectory_is_refused_for_many(option):
+    with pytest.raises(StateError, match=rf"{next(iter(option))}: of one trajectory, and v"):
+        BAR.simulate(0.01, v=np.zeros((2, 3)), **option)
+
+
+def test_numbers_for_many_make_a_batch_of_a_state():
+    assert len(BAR.simulate(0.01, torque={"crank": [1.0, 2.0]})) == 2
+    assert len(BAR.simulate(0.01, q=BAR.assemble().q[None])) == 1
 
 
 def test_a_checkpoint_where_no_file_can_be_made_is_explained():
     with pytest.raises(FileError, match=r"cannot be made: .*choose another place"):
-        mbd.simulate(BAR, 0.01, checkpoint="/proc/run.npz")
+        BAR.simulate(0.01, checkpoint="/proc/run.npz")
 
 
 def test_no_states_are_assembled_to_none():
@@ -62,4 +78,4 @@ def test_no_states_are_assembled_to_none():
 @pytest.mark.parametrize("none", [np.zeros(0), ([0.0, 0.1, 0.2, 1.0], np.zeros((0, 4)))])
 def test_prescribed_motions_of_no_trajectory_are_explained(none):
     with pytest.raises(StateError, match="at least one trajectory"):
-        mbd.simulate_batch(BAR, 0.01, prescribed={"crank": none})
+        BAR.simulate(0.01, prescribed={"crank": none})

@@ -34,7 +34,7 @@ ACTS = {
 @pytest.mark.parametrize("acts", ACTS)
 @pytest.mark.parametrize("road", PYTHON)
 def test_methods_prescribed_from_python_sum_up_the_work(road, acts):
-    run = mbd.simulate(BAR, 0.2, step=2e-3, q=AT.q, v=AT.v, **ACTS[acts], **PYTHON[road])
+    run = BAR.simulate(0.2, step=2e-3, q=AT.q, v=AT.v, **ACTS[acts], **PYTHON[road])
     assert np.ptp(run.energy) > 0.05
     assert 0.0 < run.facts["balance"] < 1e-4
 
@@ -47,9 +47,7 @@ def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypa
         return found._replace(Q=1.1 * found.Q)
 
     monkeypatch.setattr(ReferenceEquations, "terms", wrong)
-    run = mbd.simulate(
-        BAR, 0.5, step=2e-3, q=AT.q, v=AT.v, check=False, **ACTS["damper"], method="svd"
-    )
+    run = BAR.simulate(0.5, step=2e-3, q=AT.q, v=AT.v, check=False, **ACTS["damper"], method="svd")
     assert "energy comes from nowhere" in run.status
 
 
@@ -72,10 +70,10 @@ def went(road, torque, steps=500):
         machine = mbd.RealTime(mbd.System(BAR, torque=torque), step=2e-3, q=AT.q, v=AT.v)
         return machine.run(steps * 2e-3, rate=1e9).status
     if road == "batch":
-        many = mbd.simulate_batch(BAR, steps * 2e-3, q=[AT.q] * 3, v=[AT.v] * 3, **given)
+        many = BAR.simulate(steps * 2e-3, q=[AT.q] * 3, v=[AT.v] * 3, **given)
         return many.status[1]
     options = PYTHON.get(road, {})
-    return mbd.simulate(BAR, steps * 2e-3, q=AT.q, v=AT.v, check=False, **given, **options).status
+    return BAR.simulate(steps * 2e-3, q=AT.q, v=AT.v, check=False, **given, **options).status
 
 
 @pytest.mark.parametrize("road", ROADS)

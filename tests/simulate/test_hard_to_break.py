@@ -83,7 +83,7 @@ def test_a_motion_starts_in_a_singular_position_and_keeps_its_branch(method, int
     m = n_four_bar(1)
     q, v = m.assemble(FLAT, fixed=FLAT).q, np.array([3.0, -3.0, 3.0])
     options = {"method": method, "integrator": integrator}
-    run = mbd.simulate(m, 0.5, step=1e-3, q=q, v=v, every=10, **options)
+    run = m.simulate(0.5, step=1e-3, q=q, v=v, every=10, **options)
     assert run.closure.max() < 1e-12
     angle = parallelogram_angle(0.5, 0.0, -3.0)  # crank = π/2 - θ
     assert np.abs(run.q[-1] - (np.pi / 2 - angle) * np.array([1, -1, 1])).max() < 2e-6
@@ -97,8 +97,8 @@ def test_at_rest_in_a_singular_position_nothing_tells_the_way(method, integrator
     q = m.assemble(FLAT, fixed=FLAT).q
     options = {"step": 1e-3, "q": q, "method": method, "integrator": integrator}
     with pytest.raises(SolveError, match=r"stopped at t = 0 s: .*'pin0'.*Start with a velocity"):
-        mbd.simulate(m, 0.5, **options)
-    run = mbd.simulate(m, 0.5, check=False, **options)
+        m.simulate(0.5, **options)
+    run = m.simulate(0.5, check=False, **options)
     assert len(run.time) == 1
     assert_usable(run, ["pin0", "crank0"])
 
@@ -108,7 +108,7 @@ def test_at_rest_where_many_branches_meet(windows):
     """2^N of them: hardly a way beside the start closes the loops."""
     m = n_four_bar(windows)
     flat = {name: (np.pi / 2 if "crank" in name else -np.pi / 2) for name in m.coordinate_names}
-    run = mbd.simulate(m, 0.5, step=1e-3, q=m.assemble(flat, fixed=flat).q, check=False)
+    run = m.simulate(0.5, step=1e-3, q=m.assemble(flat, fixed=flat).q, check=False)
     assert run.status.startswith("stopped at t = 0 s: a singular position, at rest")
     assert f"{windows} degrees of freedom more" in run.status
     assert len(run.time) == 1
@@ -120,7 +120,7 @@ def test_a_prescribed_motion_through_a_singular_position_that_is_hit_exactly(met
     m = n_four_bar(1)
     prescribed = {"crank0": lambda t: np.pi / 2 * t}
     options = {"method": method, "integrator": integrator}
-    run = mbd.simulate(m, 2.5, step=1e-2, prescribed=prescribed, **options)
+    run = m.simulate(2.5, step=1e-2, prescribed=prescribed, **options)
     course = np.pi / 2 * run.time
     assert np.abs(run.q - np.outer(course, [1, -1, 1])).max() < 1e-6
     assert_usable(run, ["pin0"])
@@ -133,7 +133,7 @@ def test_every_method_passes_the_crossings_of_the_benchmark(method, integrator):
     m = n_four_bar(2)
     at = m.assemble(velocity={"crank0": 1.0}, fixed="crank0")
     options = {"method": method, "integrator": integrator, "tolerance": 1e-9}
-    run = mbd.simulate(m, 1.0, step=2e-3, q=at.q, v=at.v, every=50, **options)
+    run = m.simulate(1.0, step=2e-3, q=at.q, v=at.v, every=50, **options)
     angle = run.q[-1, 0]
     place = np.sin(angle), np.cos(angle)
     assert np.hypot(*np.subtract(place, (-0.1950203019, -0.9807992057))) < 1e-6
@@ -144,7 +144,7 @@ def test_a_batch_starts_in_a_singular_position():
     m = n_four_bar(1)
     q = m.assemble(FLAT, fixed=FLAT).q
     v = np.array([[3.0, -3.0, 3.0], [0.0, 0.0, 0.0]])
-    batch = mbd.simulate_batch(m, 0.2, step=1e-3, q=q, v=v, every=10)
+    batch = m.simulate(0.2, step=1e-3, q=q, v=v, every=10)
     assert batch.status[0] == "finished"
     assert "Start with a velocity" in batch.status[1]
     assert np.abs(batch.q[0] @ [[1, 0], [1, 1], [0, 1]]).max() < 1e-12
@@ -183,7 +183,7 @@ def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
     state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
     whole = compiled_run.independent_rows(bar.model, state.q)
     monkeypatch.setattr(compiled_run, "independent_rows", lambda *_: whole[:1])
-    run = mbd.simulate(bar, 1.0, step=1e-3, q=state.q, v=state.v, check=False)
+    run = bar.simulate(1.0, step=1e-3, q=state.q, v=state.v, check=False)
     assert "loop 'pin' comes open" in run.status
     assert_usable(run, ["pin"])
 
@@ -201,8 +201,8 @@ def test_a_prescribed_motion_that_leaves_the_workspace(method, integrator):
         r"loop 'pin' stays open .*the prescribed motion of 'crank' leads out.*Change the course"
     )
     with pytest.raises(SolveError, match=rf"stopped at t = 0\.1\d* s: {advice}"):
-        mbd.simulate(bar, 3.0, **options)
-    run = mbd.simulate(bar, 3.0, check=False, **options)
+        bar.simulate(3.0, **options)
+    run = bar.simulate(3.0, check=False, **options)
     assert 0.10 < run.time[-1] < 0.11
     assert_usable(run, ["pin", "crank"])
 
@@ -213,7 +213,7 @@ def test_a_prescribed_motion_that_stands_at_a_dead_centre():
     with pytest.raises(
         StateError, match=r"dead centre for the prescribed motions 'bore'.*Start beside it"
     ):
-        mbd.simulate(slider, 1.0, prescribed={"bore": lambda t: -0.01 * t * t})
+        slider.simulate(1.0, prescribed={"bore": lambda t: -0.01 * t * t})
 
 
 # -- steps that are too long ---------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_steps_that_are_too_long(method, integrator, step):
     bar = four_bar(*CAN_TURN)
     state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 40.0})
     options = {"step": step, "q": state.q, "v": state.v}
-    run = mbd.simulate(bar, 10.0, check=False, method=method, integrator=integrator, **options)
+    run = bar.simulate(10.0, check=False, method=method, integrator=integrator, **options)
     assert run.status.startswith("stopped at t = 0 s: ")
     assert "too long" in run.status and "shorter steps" in run.status
     assert "'pin'" in run.status or "in 'crank'" in run.status or "in 'elbow'" in run.status
@@ -236,12 +236,12 @@ def test_steps_that_are_too_long_for_a_tree_or_become_so():
     b = mbd.Builder("pendulum").link("bob", 1.0, (0, 0, -1))
     m = mbd.Mechanism.build(b.joint("pin", "revolute", "base", "bob", axis=Y))
     with pytest.raises(SolveError, match=r"stopped at t = 0 s: the step of 1 s .* in 'pin'"):
-        mbd.simulate(m, 20.0, step=1.0, q=[1.0])
+        m.simulate(20.0, step=1.0, q=[1.0])
     faster = {"pin": 60.0}
-    run = mbd.simulate(m, 3.0, step=0.1, torque=faster, check=False)
+    run = m.simulate(3.0, step=0.1, torque=faster, check=False)
     assert 0.0 < run.time[-1] < 3.0
     assert "too long" in run.status
-    batch = mbd.simulate_batch(m, 20.0, step=1.0, q=[[1.0], [0.0]])
+    batch = m.simulate(20.0, step=1.0, q=[[1.0], [0.0]])
     assert "too long" in batch.status[0]
     assert batch.status[1] == "finished"
 
@@ -256,7 +256,7 @@ PUSHES = {
 def test_steps_become_too_long_whatever_pushes(push):
     b = mbd.Builder("pendulum").link("bob", 1.0, (0, 0, -1))
     m = mbd.Mechanism.build(b.joint("pin", "revolute", "base", "bob", axis=Y))
-    run = mbd.simulate(m, 3.0, step=0.1, torque={"pin": PUSHES[push]}, check=False)
+    run = m.simulate(3.0, step=0.1, torque={"pin": PUSHES[push]}, check=False)
     assert 0.0 < run.time[-1] < 3.0
     assert "too long" in run.status and "one step errs by" in run.status
 
@@ -265,7 +265,7 @@ def test_forces_that_run_away_name_the_joint():
     b = mbd.Builder("wheel").link("rim", 1.0, (0, 0, 0), (1, 1, 1))
     m = mbd.Mechanism.build(b.joint("hub", "revolute", "base", "rim"))
     options = {"v": [1.0], "torque": lambda t, q, v: 1e3 * v * v * v, "step": 1e-4}
-    run = mbd.simulate(m, 1.0, check=False, **options)
+    run = m.simulate(1.0, check=False, **options)
     assert "'hub'" in run.status
     assert np.isfinite(run.v).all() and 0 < run.time[-1] < 1e-3
 
@@ -281,10 +281,10 @@ def test_loops_that_cannot_be_assembled():
     assert not reached.closed
     for method, integrator in WAYS:
         with pytest.raises(StateError, match=r"does not close the loops: 'pin' by \d\.\d+ m"):
-            mbd.simulate(bar, 1.0, q=reached.q, method=method, integrator=integrator)
+            bar.simulate(1.0, q=reached.q, method=method, integrator=integrator)
     with pytest.raises(StateError, match="does not satisfy loop 'pin'"):
         bar.joint_loads(reached.q, np.zeros(3), np.zeros(3), actuated=["crank"])
-    batch = mbd.simulate_batch(bar, 1.0, q=[reached.q])
+    batch = bar.simulate(1.0, q=[reached.q])
     assert "not started" in batch.status[0] and "'pin' by" in batch.status[0]
 
 
@@ -304,7 +304,7 @@ def test_a_loop_that_is_there_twice_changes_no_motion(method):
     once, twice = four_bar(*CAN_TURN), linkage(again)
     state = once.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     options = {"step": 1e-3, "every": 50, "q": state.q, "v": state.v, "method": method}
-    one, two = (mbd.simulate(m, 0.5, **options) for m in (once, twice))
+    one, two = (m.simulate(0.5, **options) for m in (once, twice))
     assert np.abs(one.q - two.q).max() < 1e-10
     loads = two.joint_loads(["pin", "twin"])
     assert not loads.determined[:, [0, 2]].any()  # who of the two carries what
@@ -320,7 +320,7 @@ def test_a_mechanism_without_degree_of_freedom_stands_still_and_says_so(method, 
     b.loop("stay", "spherical", at("post", 1, 0, 0), at("base", 1, 0, 0))
     m = mbd.Mechanism.build(b)
     with pytest.warns(MbdWarning, match=r"'frame' has no degree of freedom .*stay.*Remove one"):
-        run = mbd.simulate(m, 0.01, step=1e-3, method=method, integrator=integrator)
+        run = m.simulate(0.01, step=1e-3, method=method, integrator=integrator)
     assert run.finished and run.facts["dof"] == 0
     assert np.abs(run.q).max() < 1e-15
     loads = run.joint_loads(["foot", "stay"])
@@ -336,8 +336,8 @@ def test_masses_that_vanish(method, integrator):
     options = {"q": q, "method": method, "integrator": integrator}
     advice = "'crank', 'elbow', 'wrist' move together. Give a link"
     with pytest.raises(SolveError, match=f"stopped at t = 0 s: masses vanish: .*{advice}"):
-        mbd.simulate(m, 1.0, **options)
-    assert len(mbd.simulate(m, 1.0, check=False, **options).time) == 1
+        m.simulate(1.0, **options)
+    assert len(m.simulate(1.0, check=False, **options).time) == 1
 
 
 @EVERY_WAY
@@ -346,10 +346,10 @@ def test_massless_links_that_loops_hold_are_no_trouble(method, integrator):
     m = linkage(masses=(1, 0, 0))
     q = m.assemble({"crank": 0.5}, fixed="crank").q
     options = {"method": method, "integrator": integrator}
-    run = mbd.simulate(m, 0.5, step=1e-3, q=q, every=100, **options)
+    run = m.simulate(0.5, step=1e-3, q=q, every=100, **options)
     alone = mbd.Builder("rod").link("crank", 1, (0, 0, 0.5), np.array([1, 1, 0]) / 12)
     alone.joint("crank", "revolute", "base", "crank", axis=Y)
-    expected = mbd.simulate(mbd.Mechanism.build(alone), 0.5, step=1e-3, q=[0.5], every=100)
+    expected = mbd.Mechanism.build(alone).simulate(0.5, step=1e-3, q=[0.5], every=100)
     assert np.abs(run.q[:, 0] - expected.q[:, 0]).max() < 1e-6
     assert np.abs(run.joint_loads(["wrist"]).force).max() < 1e-9
 
@@ -357,11 +357,11 @@ def test_massless_links_that_loops_hold_are_no_trouble(method, integrator):
 def test_massless_links_in_a_batch_and_prescribed():
     m = linkage(masses=(1, 0, 0))
     q = m.assemble({"crank": 0.5}, fixed="crank").q
-    batch = mbd.simulate_batch(m, 0.1, q=[q, q])
+    batch = m.simulate(0.1, q=[q, q])
     assert batch.finished.all()
     gone = linkage(masses=(0, 0, 0))
-    assert "masses vanish" in mbd.simulate_batch(gone, 0.1, q=[q]).status[0]
-    driven = mbd.simulate(gone, 0.1, prescribed={"crank": lambda t: 0.5 + t})
+    assert "masses vanish" in gone.simulate(0.1, q=[q]).status[0]
+    driven = gone.simulate(0.1, prescribed={"crank": lambda t: 0.5 + t})
     assert np.abs(driven.prescribed_forces["crank"]).max() < 1e-9
 
 
@@ -371,10 +371,10 @@ def test_a_motion_says_how_it_ended_when_and_why_apart(road):
     start = bar.assemble({"crank": 0.5}, fixed="crank")
     pushed = {"torque": {"crank": 1e9}, "q": start.q, "step": 0.01}
     if road == "single":
-        run = mbd.simulate(bar, 1.0, check=False, **pushed)
+        run = bar.simulate(1.0, check=False, **pushed)
         outcome, status, end = run.outcome, run.status, run.time[-1]
     else:
-        batch = mbd.simulate_batch(bar, 1.0, **pushed)
+        batch = bar.simulate(1.0, **{**pushed, "q": [start.q]})
         outcome, status, end = batch.outcomes[0], batch.status[0], batch[0].time[-1]
     assert (outcome.end, outcome.finished) == (MotionEnd.STOPPED, False)
     assert outcome.time == end and "too long" in outcome.reason

@@ -26,8 +26,8 @@ def test_what_a_step_leaves_open_has_its_order_and_one(bar, method, integrator, 
     machine, at = bar
     left = []
     for h in (4e-3, 2e-3):
-        run = mbd.simulate(
-            machine, 0.4, step=h, method=method, integrator=integrator, history=True, **at
+        run = machine.simulate(
+            0.4, step=h, method=method, integrator=integrator, history=True, **at
         )
         assert len(run.history) == run.steps == round(0.4 / h)
         assert np.allclose(run.history.size, h) and np.isclose(run.history.time[-1], 0.4)
@@ -39,7 +39,7 @@ def test_what_a_step_leaves_open_has_its_order_and_one(bar, method, integrator, 
 
 def test_variable_steps_tell_lengths_and_orders(bar):
     machine, at = bar
-    run = mbd.simulate(machine, 1.0, step=0.05, integrator="abm", history=True, **at)
+    run = machine.simulate(1.0, step=0.05, integrator="abm", history=True, **at)
     assert len(run.history) == run.steps
     assert np.isclose(run.history.size.sum(), 1.0)
     assert run.history.size.max() <= 0.05 + 1e-12
@@ -53,7 +53,7 @@ def test_a_terminal_event_ends_the_history_too(bar):
         return t - 0.5
 
     half.terminal = True
-    run = mbd.simulate(
+    run = mbd.simulation.simulate(
         bar[0], 1.0, step=0.01, integrator="abm", history=True, events={"half": half}, **bar[1]
     )
     assert run.history.time[-1] <= run.time[-1] < 0.51
@@ -65,8 +65,8 @@ def test_without_correction_loops_drift_and_with_it_they_do_not(bar, method):
     machine, at = bar
     open_by, parting = {}, {}
     for correction in ("state", "velocity", "none"):
-        run = mbd.simulate(
-            machine, 2.0, step=5e-3, every=100, method=method, correction=correction, **at
+        run = machine.simulate(
+            2.0, step=5e-3, every=100, method=method, correction=correction, **at
         )
         _, phi_q, _ = machine.kernel("constraints")(run.q, run.v)
         open_by[correction] = run.closure[-1]
@@ -88,13 +88,13 @@ def test_without_correction_loops_drift_and_with_it_they_do_not(bar, method):
 )
 def test_what_does_not_go_together_is_explained(bar, options, message):
     with pytest.raises(MbdError, match=message):
-        mbd.simulate(bar[0], 0.1, **bar[1], **options)
+        mbd.simulation.simulate(bar[0], 0.1, **bar[1], **options)
 
 
 def test_bases_do_not_matter_for_steps_where_all_velocities_are_integrated(bar):
     machine, at = bar
     options = {"step": 0.01, "integrator": "abm", "tolerance": 1e-8, "history": True, **at}
-    runs = [mbd.simulate(machine, 1.0, method=m, **options).history for m in METHODS]
+    runs = [machine.simulate(1.0, method=m, **options).history for m in METHODS]
     for other in runs[1:]:
         assert len(other) == len(runs[0])
         assert np.allclose(other.size, runs[0].size, rtol=1e-3)
@@ -104,7 +104,7 @@ def last(bar, longest, projected, tolerance):
     """Error of the last velocity of KimYoo97's form, and its steps."""
     machine, at = bar
     state = at["q"], at["v"]
-    exact = mbd.simulate(machine, 1.0, step=1e-4, every=10_000, **at).v[-1]
+    exact = machine.simulate(1.0, step=1e-4, every=10_000, **at).v[-1]
     options = {"projected": projected, "tolerance": tolerance}
     steps = independent.simulate(machine.model, state, (0.0, 1.0), longest, **options)
     return np.abs(steps.records[-1][2] - exact).max(), steps
@@ -135,7 +135,7 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
     assert (report.rows, report.rank, report.dof) == (12, 12, 11)
     options = {"torque": car.springs(machine), "external": car.tyres(machine)}
     options |= {"external_in": "world", "method": "svd", "integrator": "abm", "step": 0.01}
-    stands = mbd.simulate(machine, 4.0, q=q, v=v, prescribed={"rack": 0.0}, every=100, **options)
+    stands = machine.simulate(4.0, q=q, v=v, prescribed={"rack": 0.0}, every=100, **options)
     weight = 9.81 * sum(link.inertia.mass for link in machine.model.description.links)
     lifts = [
         (machine.placement(stands.q[-1], link)[:3, :3] @ wrench[-1, :3])[2]
@@ -144,9 +144,7 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
     assert np.isclose(sum(lifts), weight, rtol=1e-4)
     q, v = stands.state()
     prescribed = {"rack": car.lane_change}
-    turns = mbd.simulate(
-        machine, 4.0, q=q, v=v, prescribed=prescribed, start=4.0, every=10, **options
-    )
+    turns = machine.simulate(4.0, q=q, v=v, prescribed=prescribed, start=4.0, every=10, **options)
     assert 3.0 < abs(turns.q[-1, 1]) < 7.0  # m, a lane
     sideways = turns.a[:, 1] + turns.v[:, 0] * turns.v[:, 5]
     assert 2.0 < np.abs(sideways).max() < 5.0
@@ -172,7 +170,7 @@ def test_the_printed_acceleration_omits_a_term_where_constraints_depend_on_time(
     machine, prescribed = five_bar(), {"crank": lambda t: -1.2 + 2.0 * t}
     near = {"crank": -1.2, "one": 0.6, "two": 1.0, "rocker": 1.4}
     q = machine.assemble(near, fixed="crank").q
-    first = mbd.simulate(machine, 0.5, q=q, step=1e-4, every=5000, prescribed=prescribed)
+    first = machine.simulate(0.5, q=q, step=1e-4, every=5000, prescribed=prescribed)
     motions = Trajectory(System(machine.model, prescribed=prescribed)).motions
     errors = {}
     for name, options in {

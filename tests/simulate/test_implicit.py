@@ -112,7 +112,7 @@ def test_explicit_newmark_is_stable_up_to_h_omega_of_2():
 
 def test_the_trapezoidal_rule_keeps_the_energy_of_an_oscillator_and_hht_takes_some_away():
     def energies(scheme):
-        run = mbd.simulate(oscillator(400.0), 100.0, step=0.05, q=[0.1], v=[0.0], integrator=scheme)
+        run = oscillator(400.0).simulate(100.0, step=0.05, q=[0.1], v=[0.0], integrator=scheme)
         return 0.5 * (400.0 * run.q[:, 0] ** 2 + run.v[:, 0] ** 2), run
 
     kept, run = energies("newmark")
@@ -139,10 +139,8 @@ def test_a_free_body_that_turns_moves_with_the_second_order(integrator):
     built.link("brick", 2.0, (0.1, 0.2, -0.1), (0.1, 0.3, 0.35))
     brick = mbd.Mechanism.build(built.description(), floating=True)
     v = np.array([1.0, -2.0, 0.5, 3.0, -1.0, 4.0])
-    exact = mbd.simulate(brick, 0.5, step=1e-4, v=v, every=5000)
-    ends = [
-        mbd.simulate(brick, 0.5, step=h, v=v, integrator=integrator) for h in (0.02, 0.01, 0.005)
-    ]
+    exact = brick.simulate(0.5, step=1e-4, v=v, every=5000)
+    ends = [brick.simulate(0.5, step=h, v=v, integrator=integrator) for h in (0.02, 0.01, 0.005)]
     for one, name in ((exact.q, "q"), (exact.v, "v")):
         errors = [np.abs(getattr(run, name)[-1] - one[-1]).max() for run in ends]
         assert np.all(np.abs(orders(errors) - 2.0) < 0.15), name
@@ -153,10 +151,9 @@ def test_loops_keep_the_second_order_of_positions_velocities_and_multipliers(int
     machine = four_bar(1, 2, 1.7, 2.5)
     at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     start = {"q": at.q, "v": at.v, "torque": {"crank": "0.5 + t"}}
-    exact = mbd.simulate(machine, 0.4, step=1e-4, every=4000, **start)
+    exact = machine.simulate(0.4, step=1e-4, every=4000, **start)
     ends = [
-        mbd.simulate(machine, 0.4, step=h, integrator=integrator, **start)
-        for h in (0.004, 0.002, 0.001)
+        machine.simulate(0.4, step=h, integrator=integrator, **start) for h in (0.004, 0.002, 0.001)
     ]
     for name in ("q", "v", "lam"):
         expected = getattr(exact, name)[-1]
@@ -178,13 +175,13 @@ def test_a_pendulum_on_a_cut_hinge_has_index_three_and_the_second_order(integrat
     """Against the tree: the angle, the rate, and the load of the hinge, from the multipliers."""
     rod = rod_on_a_cut_hinge()
     q = np.array([0.0, 0.0, 0.0, 0.0, np.sin(0.6), 0.0, np.cos(0.6)])
-    tree = mbd.simulate(mbd.load(own_urdfs()["pendulum"]), 1.0, step=1e-3, q=[1.2], every=1000)
+    tree = mbd.load(own_urdfs()["pendulum"]).simulate(1.0, step=1e-3, q=[1.2], every=1000)
     turn, rate = tree.q[-1, 0], tree.v[-1, 0]
     weight = 9.81 * np.array([-np.sin(turn), 0.0, np.cos(turn)])
     pull = weight + 0.5 * np.array([-tree.a[-1, 0], 0.0, rate**2])  # ground on rod, its axes
     errors = []
     for h in (0.02, 0.01, 0.005):
-        run = mbd.simulate(rod, 1.0, step=h, q=q, integrator=integrator)
+        run = rod.simulate(1.0, step=h, q=q, integrator=integrator)
         found = 2.0 * np.arctan2(run.q[-1, 4], run.q[-1, 6]), run.v[-1, 4]
         load = run.joint_loads(["hinge"], in_="parent").force[-1, 0]
         turned = np.array(
@@ -200,7 +197,7 @@ def test_a_pendulum_on_a_cut_hinge_has_index_three_and_the_second_order(integrat
 def test_loops_stay_closed_in_position_and_velocity(name, integrator):
     robot = mbd.load(own_urdfs()[name])
     at = robot.assemble(velocity={robot.model.velocity_names[0]: 2.0})
-    run = mbd.simulate(robot, 0.3, step=0.01, q=at.q, v=at.v, integrator=integrator)
+    run = robot.simulate(0.3, step=0.01, q=at.q, v=at.v, integrator=integrator)
     loops = LoopChecker(robot.model)
     scale = robot.model.velocity_scale
     for q, v in zip(run.q, run.v, strict=True):
@@ -268,7 +265,7 @@ def test_rows_may_be_kept_in_velocity_alone():
     at = robot.assemble(velocity={robot.model.velocity_names[0]: 2.0})
     system, loops = mbd.System(robot), LoopChecker(robot.model)
     rows = (0, 1, 2)
-    exact = mbd.simulate(robot, 0.2, step=1e-4, q=at.q, v=at.v, every=2000)
+    exact = robot.simulate(0.2, step=1e-4, q=at.q, v=at.v, every=2000)
     errors, drift = [], []
     for steps in (20, 40, 80):
         once, start, _ = step_of(system, mbd.integrators.Newmark(), rows, rows)

@@ -36,11 +36,11 @@ def falling():
 @pytest.mark.parametrize(("scheme", "step"), [("newmark", 1e-3), ("hht", 1e-2)])
 def test_a_hard_stop_that_gives_energy_is_told_whatever_acts_beside(falling, beside, scheme, step):
     options = {"step": step, "forces": [STOP], "integrator": scheme, **BESIDE[beside]}
-    run = mbd.simulate(falling, 1.0, q=[1.0], check=False, **options)
+    run = falling.simulate(1.0, q=[1.0], check=False, **options)
     assert re.search("store and lose energy gave|too long|converge", run.status), run.status
     total = run.energy + run.force_elements.energy
     assert total.max() < 1.1 * (total[0] + 1.0)  # J, what a newton does over a metre
-    batch = mbd.simulate_batch(falling, 1.0, q=[[1.0], [1.0]], **options)
+    batch = falling.simulate(1.0, q=[[1.0], [1.0]], **options)
     assert set(batch.status) == {run.status}
 
 
@@ -70,25 +70,25 @@ def test_a_users_element_counts_in_the_balance_where_it_does_what_it_states(fall
         system = mbd.System(falling, forces=[Stop(right)])
         assert bool(system.passive) == right
     system = mbd.System(falling, forces=[Stop(True)])
-    run = mbd.simulate(system, 1.0, q=[1.0], step=1e-3, integrator="newmark", check=False)
+    run = system.simulate(1.0, q=[1.0], step=1e-3, integrator="newmark", check=False)
     assert "store and lose energy gave" in run.status or run.facts["balance"] < 0.1
-    fine = mbd.simulate(system, 0.6, q=[1.0], step=1e-5, every=1000, integrator="newmark")
+    fine = system.simulate(0.6, q=[1.0], step=1e-5, every=1000, integrator="newmark")
     assert fine.finished and 0.0 < fine.facts["balance"] < 1e-3
     wrong = mbd.System(falling, forces=[Stop(False)])
-    assert mbd.simulate(wrong, 0.6, q=[1.0], step=1e-5, every=1000, integrator="newmark").finished
+    assert wrong.simulate(0.6, q=[1.0], step=1e-5, every=1000, integrator="newmark").finished
 
 
 @pytest.mark.parametrize("beside", BESIDE)
 def test_short_steps_over_a_hard_stop_give_no_energy(falling, beside):
     options = {"step": 1e-5, "every": 1000, "forces": [STOP], "integrator": "newmark"}
-    run = mbd.simulate(falling, 0.6, q=[1.0], **options | BESIDE[beside])
+    run = falling.simulate(0.6, q=[1.0], **options | BESIDE[beside])
     assert run.finished and run.facts["balance"] < 1e-9
 
 
 def test_a_spring_whose_energy_swings_is_not_taken_for_a_source():
     machine = slider()
     spring = mbd.forces.JointSpring(machine.model.joints[-1].name, stiffness=[0.0, 0.0, 4e3])
-    run = mbd.simulate(machine, 2.0, step=1e-2, q=[0.5], forces=[spring], integrator="newmark")
+    run = machine.simulate(2.0, step=1e-2, q=[0.5], forces=[spring], integrator="newmark")
     assert run.status == "finished"
 
 
@@ -101,8 +101,8 @@ def test_velocities_that_ring_behind_a_stiff_damper_are_told(damping):
     machine = mbd.Mechanism.build(built.description())
     damper = mbd.forces.JointSpring("mount", stiffness=100.0, damping=damping)
     options = {"step": 0.01, "v": [0.0, 1.0], "forces": [damper]}
-    run = mbd.simulate(machine, 2.0, check=False, integrator="newmark", **options)
-    batch = mbd.simulate_batch(machine, 2.0, integrator="newmark", **options)
+    run = machine.simulate(2.0, check=False, integrator="newmark", **options)
+    batch = machine.simulate(2.0, integrator="newmark", **{**options, "v": [options["v"]]})
     assert batch.status == (run.status,)
     if damping == 1e4:  # it has rung down until the end
         assert run.finished and np.abs(run.v[-1, 1]) < 0.05
@@ -111,7 +111,7 @@ def test_velocities_that_ring_behind_a_stiff_damper_are_told(damping):
     assert run.time[-1] == 0.0
     advised = mbd.integrators.Newmark(beta=0.5, gamma=1.0)
     assert "mbd.integrators.Newmark(beta=0.5, gamma=1.0)" in run.status
-    run = mbd.simulate(machine, 2.0, integrator=advised, **options)
+    run = machine.simulate(2.0, integrator=advised, **options)
     assert run.finished and np.abs(run.v[1:, 1]).max() < 1e-3
     assert abs(run.v[-1, 0] - 0.5) < 1e-2  # momentum is kept
 
@@ -121,6 +121,6 @@ def test_explicit_steps_that_diverge_are_not_blamed_on_newtons_iterations():
     at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
     spring = mbd.forces.JointSpring("wrist", 1e12)
     start = {"q": at.q, "v": at.v, "integrator": "explicit_newmark", "forces": [spring]}
-    run = mbd.simulate(machine, 0.1, check=False, **start)
+    run = machine.simulate(0.1, check=False, **start)
     assert "cannot be put back onto its loops" in run.status and "too long" in run.status
     assert "Newton" not in run.status

@@ -29,19 +29,17 @@ def bar():
 def test_what_acts_goes_together_with_every_scheme_in_runs_and_batches(bar, name):
     """Second order against Runge-Kutta; a batch of one has the digits of a run."""
     machine, start = bar
-    exact = mbd.simulate(machine, 0.3, step=1e-4, every=3000, **start, **ACTS[name])
+    exact = machine.simulate(0.3, step=1e-4, every=3000, **start, **ACTS[name])
     for scheme in (
         "newmark",
         mbd.integrators.HHT(alpha=-0.3),
         mbd.integrators.GeneralisedAlpha(rho=0.6),
     ):
         kwargs = {"integrator": scheme, **ACTS[name]}
-        coarse, fine = (mbd.simulate(machine, 0.3, step=h, **start, **kwargs) for h in (2e-3, 5e-4))
+        coarse, fine = (machine.simulate(0.3, step=h, **start, **kwargs) for h in (2e-3, 5e-4))
         errors = [np.abs(run.q[-1] - exact.q[-1]).max() for run in (coarse, fine)]
         assert errors[1] < max(errors[0] / 6.0, 1e-11) and errors[0] < 1e-3
-        batch = mbd.simulate_batch(
-            machine, 0.3, step=2e-3, q=start["q"][None], v=start["v"], **kwargs
-        )
+        batch = machine.simulate(0.3, step=2e-3, q=start["q"][None], v=start["v"], **kwargs)
         assert batch.alone == ()
         assert np.array_equal(batch.q[0], coarse.q) and np.array_equal(batch.v[0], coarse.v)
 
@@ -49,12 +47,12 @@ def test_what_acts_goes_together_with_every_scheme_in_runs_and_batches(bar, name
 def test_trajectories_of_a_batch_are_runs_of_their_own(bar):
     machine, start = bar
     torques = np.linspace(-1.0, 1.0, 6)
-    batch = mbd.simulate_batch(
-        machine, 0.1, **start, torque={"crank": torques}, integrator="hht", loads=["pin"]
+    batch = machine.simulate(
+        0.1, **start, torque={"crank": torques}, integrator="hht", loads=["pin"]
     )
     for k in (0, 5):
-        run = mbd.simulate(
-            machine, 0.1, **start, torque={"crank": torques[k]}, integrator="hht", loads=["pin"]
+        run = machine.simulate(
+            0.1, **start, torque={"crank": torques[k]}, integrator="hht", loads=["pin"]
         )
         assert np.array_equal(batch.q[k], run.q)
         assert np.abs(batch[k].joint_loads(["pin"]).force - run.loads.force).max() < 1e-9
@@ -67,11 +65,11 @@ def test_the_tolerance_decides_how_long_variable_steps_are(scheme):
     """A pendulum that swings through: against SciPy's Radau; the step's error goes with h³."""
     robot = mbd.load(own_urdfs()["pendulum"])
     start = {"q": [2.5], "v": [0.0]}
-    exact = mbd.simulate(robot, 2.0, step=0.1, integrator="scipy:Radau", tolerance=1e-11, **start)
+    exact = robot.simulate(2.0, step=0.1, integrator="scipy:Radau", tolerance=1e-11, **start)
     found = []
     for tolerance in (1e-5, 1e-6, 1e-7):
         own = type(scheme)(tolerance=tolerance)
-        run = mbd.simulate(robot, 2.0, step=0.1, integrator=own, **start)
+        run = robot.simulate(2.0, step=0.1, integrator=own, **start)
         assert np.array_equal(run.time, exact.time)
         assert run.facts["longest_step"] > 1.3 * run.facts["shortest_step"]
         found.append((np.abs(run.q - exact.q).max(), run.facts["steps"]))
@@ -82,9 +80,9 @@ def test_the_tolerance_decides_how_long_variable_steps_are(scheme):
 
 def test_variable_steps_end_where_forces_jump(bar):
     machine, start = bar
-    exact = mbd.simulate(machine, 0.3, step=1e-4, every=3000, **start, **ACTS["table"])
+    exact = machine.simulate(0.3, step=1e-4, every=3000, **start, **ACTS["table"])
     scheme = mbd.integrators.HHT(tolerance=1e-8)
-    run = mbd.simulate(machine, 0.3, step=0.01, integrator=scheme, **start, **ACTS["table"])
+    run = machine.simulate(0.3, step=0.01, integrator=scheme, **start, **ACTS["table"])
     assert np.abs(run.q[-1] - exact.q[-1]).max() < 1e-5
 
 
@@ -99,11 +97,11 @@ def relay(stiffness):
 
 def test_a_step_that_does_not_converge_is_taken_in_halves_and_counted():
     start = {"q": [-0.1], "v": [3.0], "torque": relay(1e5)}
-    run = mbd.simulate(slider(), 0.5, step=5e-3, integrator="newmark", **start)
+    run = slider().simulate(0.5, step=5e-3, integrator="newmark", **start)
     assert run.finished and run.detours == 1
-    exact = mbd.simulate(slider(), 0.5, step=1e-5, every=50_000, **start)
+    exact = slider().simulate(0.5, step=1e-5, every=50_000, **start)
     assert np.abs(run.q[-1] - exact.q[-1]).max() < 0.3
-    batch = mbd.simulate_batch(slider(), 0.5, step=5e-3, integrator="newmark", **start)
+    batch = slider().simulate(0.5, step=5e-3, integrator="newmark", **{**start, "q": [[-0.1]]})
     assert batch.status == ("finished",) and np.array_equal(batch.q[0], run.q)
 
 
@@ -113,9 +111,7 @@ def test_a_motion_that_cannot_go_on_ends_with_a_status_and_what_there_is():
     def shaking(t, q, v):
         return np.array([1e9 * mbd.functions.sign(np.sin(1e9 * q[0]))])
 
-    run = mbd.simulate(
-        slider(), 0.1, step=0.01, v=[1.0], torque=shaking, integrator="hht", check=False
-    )
+    run = slider().simulate(0.1, step=0.01, v=[1.0], torque=shaking, integrator="hht", check=False)
     assert "do not converge" in run.status and "refresh=1" in run.status
     assert len(run.time) >= 1
 
@@ -148,11 +144,11 @@ def test_states_of_force_elements_are_integrated_in_the_same_newton_iterations(s
     exact = (vectors * np.exp(values)) @ np.linalg.solve(vectors, [0.1, 0.5, 0.02])
     errors = []
     for h in (0.01, 0.005, 0.0025):
-        run = mbd.simulate(slider(), 1.0, step=h, integrator=scheme, **start)
+        run = slider().simulate(1.0, step=h, integrator=scheme, **start)
         end = np.array([run.q[-1, 0], run.v[-1, 0], run.z[-1, 0]])
         errors.append(np.abs(end - exact.real).max())
     assert np.all(np.abs(orders(errors) - 2.0) < 0.2)
-    batch = mbd.simulate_batch(slider(), 1.0, step=0.0025, integrator=scheme, **start)
+    batch = slider().simulate(1.0, step=0.0025, integrator=scheme, **{**start, "q": [[0.1]]})
     assert np.array_equal(batch.z[0], run.z) and np.array_equal(batch.q[0], run.q)
 
 
@@ -164,10 +160,10 @@ def test_a_wheel_rolls_with_the_second_order_and_keeps_its_constraints(scheme):
         {"free.qx": -0.2, "free.z": 0.3}, velocity={"free.vx": 1.4, "free.wy": 5.0, "free.wz": 0.9}
     )
     start = {"q": at.q, "v": at.v}
-    exact = mbd.simulate(disk, 0.5, every=500, **start)
+    exact = disk.simulate(0.5, every=500, **start)
     errors = []
     for h in (4e-3, 2e-3, 1e-3):
-        run = mbd.simulate(disk, 0.5, step=h, integrator=scheme, **start)
+        run = disk.simulate(0.5, step=h, integrator=scheme, **start)
         errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
     assert np.all(np.abs(orders(errors) - 2.0) < 0.3)
     phi, phi_q, _ = prepare(disk.model, "constraints")(run.q, run.v)
@@ -182,7 +178,7 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_same_digits(tmp_path, bar):
         "torque": {"crank": "0.5 + t"},
         **start,
     }
-    whole = mbd.simulate(machine, 0.3, **options)
+    whole = machine.simulate(0.3, **options)
 
     class KilledError(Exception):
         pass
@@ -196,12 +192,11 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_same_digits(tmp_path, bar):
 
     file = tmp_path / "run.npz"
     with pytest.raises(KilledError):
-        mbd.simulate(machine, 0.3, checkpoint=file, checkpoint_every=50, progress=stop, **options)
-    again = mbd.simulate(machine, 0.3, checkpoint=file, checkpoint_every=50, **options)
+        machine.simulate(0.3, checkpoint=file, checkpoint_every=50, progress=stop, **options)
+    again = machine.simulate(0.3, checkpoint=file, checkpoint_every=50, **options)
     assert np.array_equal(again.q, whole.q)
     with pytest.raises(mbd.MbdError, match="integrator"):
-        mbd.simulate(
-            machine,
+        machine.simulate(
             0.3,
             checkpoint=file,
             **{**options, "integrator": mbd.integrators.HHT(alpha=-0.2)},
@@ -216,8 +211,8 @@ def test_events_and_requested_loads_go_with_implicit_steps(bar):
 
     level.terminal = True
     kwargs = {"events": {"level": level}, "loads": ["crank"], **start}
-    exact = mbd.simulate(machine, 1.0, **kwargs)
-    run = mbd.simulate(machine, 1.0, integrator="newmark", **kwargs)
+    exact = machine.simulate(1.0, **kwargs)
+    run = machine.simulate(1.0, integrator="newmark", **kwargs)
     assert run.status == "event" and abs(run.time[-1] - exact.time[-1]) < 1e-5
     assert np.abs(run.loads.force[-1] - exact.loads.force[-1]).max() < 1e-2
 
@@ -231,12 +226,12 @@ def test_events_and_requested_loads_go_with_implicit_steps(bar):
         (lambda: mbd.integrators.Newmark(iterations=0), "iterations"),
         (lambda: mbd.integrators.Newmark(refresh=-1), "refresh"),
         (lambda: mbd.integrators.Newmark(tolerance=0.0), "tolerance"),
-        (lambda: mbd.simulate(oscillator(1.0), 1.0, integrator="newmrk"), "newmark"),
-        (lambda: mbd.simulate(oscillator(1.0), 1.0, integrator="hht", method="svd"), "projection"),
-        (lambda: mbd.simulate_batch(oscillator(1.0), 1.0, integrator="abm"), "newmark"),
+        (lambda: oscillator(1.0).simulate(1.0, integrator="newmrk"), "newmark"),
+        (lambda: oscillator(1.0).simulate(1.0, integrator="hht", method="svd"), "projection"),
+        (lambda: oscillator(1.0).simulate(1.0, q=[[0.0]], integrator="abm"), "newmark"),
         (
-            lambda: mbd.simulate_batch(
-                oscillator(1.0), 1.0, integrator=mbd.integrators.HHT(tolerance=1e-6)
+            lambda: oscillator(1.0).simulate(
+                1.0, q=[[0.0]], integrator=mbd.integrators.HHT(tolerance=1e-6)
             ),
             "fixed",
         ),
@@ -255,7 +250,7 @@ def test_a_step_in_c_has_the_digits_of_a_run_and_the_head_its_first_memory(tmp_p
     machine, start = bar
     acts = {"torque": {"crank": "0.5 + t"}, "forces": [mbd.forces.JointSpring("wrist", 3.0, 0.2)]}
     system = mbd.System(machine, **acts)
-    run = mbd.simulate(system, 0.02, integrator=scheme, **start)
+    run = system.simulate(0.02, integrator=scheme, **start)
     step = InC(mbd.Equations(system, **start), tmp_path, integrator=scheme)
     said = " ".join(line.strip(" *") for line in step.head.splitlines())
     (numbers,) = re.findall(r"memory of a motion .*?: \[(.*?)\]", said)

@@ -54,8 +54,8 @@ def parabola(t):
 def test_a_torque_that_is_switched_gives_parabolas(way, table):
     times, values = SWITCHED[table]
     for step in (1e-2, 1e-3):
-        run = mbd.simulate(
-            WHEEL, END, step=step, every=7, torque={"axle": (times, values)}, tolerance=1e-10, **way
+        run = WHEEL.simulate(
+            END, step=step, every=7, torque={"axle": (times, values)}, tolerance=1e-10, **way
         )
         q, v = parabola(run.time)
         # rounding, or what steps that control their error may leave
@@ -70,7 +70,7 @@ def test_a_torque_that_is_switched_gives_parabolas(way, table):
 def test_a_jump_at_a_record_is_no_other(way):
     """The record at 0.33 s is where the jump begins, to the last digit."""
     table = ([0.0, 0.33, 0.33, 1.0], [0.0, 0.0, PUSH, PUSH])
-    run = mbd.simulate(WHEEL, 1.0, step=2e-3, torque={"axle": table}, tolerance=1e-10, **way)
+    run = WHEEL.simulate(1.0, step=2e-3, torque={"axle": table}, tolerance=1e-10, **way)
     assert run.time[165] == 0.33 or not way
     exact = 0.5 * PUSH / INERTIA * np.maximum(run.time - 0.33, 0.0) ** 2
     assert np.abs(run.q[:, 0] - exact).max() < 1e-8
@@ -83,7 +83,7 @@ def test_a_batch_ends_its_steps_there_too(every, threads):
     scale = np.linspace(-2.0, 2.0, 37)
     table = (times, scale[:, None] * values)
     options = {"step": 1e-3, "every": every, "threads": threads}
-    batch = mbd.simulate_batch(WHEEL, END, torque={"axle": table}, **options)
+    batch = WHEEL.simulate(END, torque={"axle": table}, **options)
     q, v = parabola(batch.time)
     assert not batch.alone
     assert np.abs(batch.q[:, :, 0] - scale[:, None] * q).max() < 2e-13
@@ -95,7 +95,7 @@ def converged(given, steps, **way):
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
     options = {"q": at.q, "v": at.v, "torque": {"crank": given}, **way}
-    runs = [mbd.simulate(bar, 0.3, step=step, **options).q[-1, 0] for step in steps]
+    runs = [bar.simulate(0.3, step=step, **options).q[-1, 0] for step in steps]
     return np.abs(np.array(runs[:-1]) - runs[-1])
 
 
@@ -118,25 +118,25 @@ def test_trajectories_of_a_loop_are_those_of_simulate():
     times = np.array([0.0, 0.05, 0.05, 0.1234, 0.2, 0.2, 0.3])
     values = rng.uniform(-9, 9, (11, len(times)))
     options = {"q": at.q, "v": at.v, "every": 3}
-    batch = mbd.simulate_batch(bar, 0.3, torque={"crank": (times, values)}, **options)
+    batch = bar.simulate(0.3, torque={"crank": (times, values)}, **options)
     for k in (0, 4, 10):
-        run = mbd.simulate(bar, 0.3, torque={"crank": (times, values[k])}, **options)
+        run = bar.simulate(0.3, torque={"crank": (times, values[k])}, **options)
         assert np.array_equal(batch.time, run.time)
         assert np.abs(batch.q[k] - run.q).max() < 1e-13
 
 
 def test_work_over_a_jump_is_the_energy_that_is_gained():
     times, values = SWITCHED["twice"]
-    run = mbd.simulate(WHEEL, END, step=1e-2, torque={"axle": (times, values)})
+    run = WHEEL.simulate(END, step=1e-2, torque={"axle": (times, values)})
     assert run.facts["balance"] < 1e-13
 
 
 def test_times_may_stand_twice_and_not_three_times():
     for times in ([0.0, 0.5, 0.5, 0.5, 1.0], [0.0, 0.6, 0.5, 0.7, 1.0]):
         with pytest.raises(StateError, match=r"times must grow \(a time that stands twice"):
-            mbd.simulate(WHEEL, 1.0, torque={"axle": (times, np.zeros(5))})
+            WHEEL.simulate(1.0, torque={"axle": (times, np.zeros(5))})
     with pytest.raises(StateError, match="times must grow"):
-        mbd.simulate(WHEEL, 1.0, prescribed={"axle": ([0.0, 0.5, 0.5, 0.7, 1.0], np.zeros(5))})
+        WHEEL.simulate(1.0, prescribed={"axle": ([0.0, 0.5, 0.5, 0.7, 1.0], np.zeros(5))})
 
 
 def test_a_table_on_the_grid_of_the_steps_costs_no_step_more():

@@ -16,7 +16,7 @@ __all__ = ["arm"]
 
 def run_of(arm, step=5e-3, duration=0.5, **more):
     every = round(duration / step)
-    return mbd.simulate(arm, duration, step=step, every=every, q=Q, v=V, **more)
+    return arm.simulate(duration, step=step, every=every, q=Q, v=V, **more)
 
 
 def test_far_fewer_matrices_are_formed_and_the_motion_is_that_of_fresh_ones(arm):
@@ -46,11 +46,11 @@ def test_accelerations_keep_the_second_order(arm):
 def test_lanes_form_their_matrices_each_at_its_own_time(arm):
     """Five starts in lanes: to the bit the runs of each alone."""
     q = Q + np.linspace(0.0, 0.2, 5)[:, None] * [0.5, 2.0]
-    batch = mbd.simulate_batch(arm, 0.2, step=1e-3, q=q, v=V, integrator="newmark")
+    batch = arm.simulate(0.2, step=1e-3, q=q, v=V, integrator="newmark")
     assert batch.alone == ()
     formed = []
     for k, start in enumerate(q):
-        alone = mbd.simulate(arm, 0.2, step=1e-3, q=start, v=V, integrator="newmark")
+        alone = arm.simulate(0.2, step=1e-3, q=start, v=V, integrator="newmark")
         formed.append(alone.facts["jacobians"])
         assert np.array_equal(batch.q[k], alone.q) and np.array_equal(batch.v[k], alone.v), k
     assert len(set(formed)) > 1
@@ -70,7 +70,7 @@ def test_c_calls_for_a_matrix_where_the_run_does(arm, tmp_path):
     run = run_of(arm, 2e-3, 0.2, integrator="newmark")
     assert not run.detours
     step = InC(mbd.Equations(arm, q=Q, v=V), tmp_path, integrator="newmark")
-    start = mbd.simulate(arm, 2e-3, step=2e-3, q=Q, v=V, integrator="newmark")
+    start = arm.simulate(2e-3, step=2e-3, q=Q, v=V, integrator="newmark")
     memory = np.concatenate([start.a[0], np.zeros(step.inputs["memory"] - 2)])
     state = {"q": Q, "v": V, "t": np.zeros(2), "memory": memory}
     assert "zeros, places of Newton's matrix" in " ".join(step.head.split())
@@ -83,8 +83,8 @@ def test_c_calls_for_a_matrix_where_the_run_does(arm, tmp_path):
 
 def test_variable_steps_keep_it_too(arm):
     runs = [
-        mbd.simulate(
-            arm, 0.5, step=0.1, q=Q, v=V,
+        arm.simulate(
+            0.5, step=0.1, q=Q, v=V,
             integrator=mbd.integrators.GeneralisedAlpha(tolerance=1e-6, jacobian=one),
         )
         for one in ("kept", "fresh")
@@ -103,7 +103,7 @@ def test_what_has_left_a_stop_beside_a_part_in_fast_motion_falls_freely():
     stop = mbd.forces.JointSpring("b", stiffness=table)
     torque = {"a": "200*sin(40*t)", "b": "2*t - 1"}
     system = mbd.System(machine, forces=[stop], torque=torque)
-    run = mbd.simulate(system, 2.0, step=0.01, q=[0.0, -1e-8], integrator="generalised_alpha")
+    run = system.simulate(2.0, step=0.01, q=[0.0, -1e-8], integrator="generalised_alpha")
     assert run.facts["jacobians"] == 2
     flight = run.time - 0.5  # s since the stop was left
     assert np.abs(run.q[:, 1] - np.where(flight > 0.0, flight**3 / 3.0, 0.0)).max() < 1e-3

@@ -52,13 +52,13 @@ def damped(tmp_path):
 def test_damping_and_friction_of_the_file_are_said_to_be_left_out(damped):
     bar = mbd.load(damped)
     with pytest.warns(MbdWarning, match=SENTENCE) as caught:
-        run = mbd.simulate(bar, 0.2, q=[0.2])
+        run = bar.simulate(0.2, q=[0.2])
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert run.notes == (SENTENCE,)
     assert SENTENCE in repr(run)
     with pytest.warns(MbdWarning, match=SENTENCE) as caught:  # once, however many there are
-        batch = mbd.simulate_batch(bar, 0.2, q=np.linspace(0.0, 0.3, 20)[:, None])
+        batch = bar.simulate(0.2, q=np.linspace(0.0, 0.3, 20)[:, None])
     assert len(caught) == 1
     assert batch.notes == batch[3].notes == (SENTENCE,)
     assert SENTENCE in repr(batch)
@@ -67,9 +67,9 @@ def test_damping_and_friction_of_the_file_are_said_to_be_left_out(damped):
 def test_limits_that_a_motion_passes_are_said(damped):
     bar = mbd.load(damped)
     with pytest.warns(MbdWarning):
-        run = mbd.simulate(bar, 2.0, q=[0.3], v=[3.0])
+        run = bar.simulate(2.0, q=[0.3], v=[3.0])
     with pytest.warns(MbdWarning):
-        batch = mbd.simulate_batch(bar, 2.0, q=[[0.3]], v=[[3.0]])
+        batch = bar.simulate(2.0, q=[[0.3]], v=[[3.0]])
     for found in (run, batch):
         assert "beyond the limits of the file" in found.notes[1]
         assert "nothing stops it" in repr(found)
@@ -79,6 +79,6 @@ def test_nothing_is_said_where_the_file_has_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bar = mbd.load(PENDULUM)
-        run = mbd.simulate(bar, 0.2, q=[0.2])
-        batch = mbd.simulate_batch(bar, 0.2, q=[[0.2]])
+        run = bar.simulate(0.2, q=[0.2])
+        batch = bar.simulate(0.2, q=[[0.2]])
     assert run.notes == batch.notes == ()

@@ -83,7 +83,7 @@ def test_a_second_of_motion_keeps_energy_and_closure(name):
     machine = mbd.load(own_urdfs()[name], flexible=())
     at = machine.assemble(**STARTS[name])
     torque = _holding_forces(machine, at.q) if name == "stewart" else {}
-    run = mbd.simulate(machine, 1.0, q=at.q, v=at.v, torque=torque or None, every=10, forces=())
+    run = machine.simulate(1.0, q=at.q, v=at.v, torque=torque or None, every=10, forces=())
     assert run.finished
     assert run.closure.max() < CLOSED
     columns = [machine.coordinate_names.index(joint) for joint in torque]
@@ -110,7 +110,7 @@ def _largest_kinetic(machine, run):
 def test_bricard_arrives_where_the_benchmark_says():
     """IFToMM A04: the reference has six digits and an error of its own of about 1e-6."""
     machine = mbd.load(own_urdfs()["bricard"])
-    run = mbd.simulate(machine, 1.0, every=1000)
+    run = machine.simulate(1.0, every=1000)
     model = machine.model
     state = state_vectors(model, run.q[-1], run.v[-1], "world")
 
@@ -169,7 +169,7 @@ def test_geared_five_bar_has_the_closed_form():
 
     at = machine.assemble({"left_crank": 0.4}, fixed="left_crank", velocity={"left_crank": 6.0})
     options = {"q": at.q, "v": at.v, "torque": {"left_crank": torque}, "every": 25}
-    run = mbd.simulate(machine, 1.0, step=2e-4, **options)
+    run = machine.simulate(1.0, step=2e-4, **options)
     start = [0.4, at.v[0]]
     expected = solve_ivp(rate, (0, 1), start, t_eval=run.time, rtol=1e-12, atol=1e-12).y
     assert np.abs(run.q[:, 0] - expected[0]).max() < 1e-8
@@ -185,7 +185,7 @@ def test_geared_five_bar_has_the_closed_form():
 
 def test_spatial_slider_crank_has_the_closed_form():
     machine = mbd.load(own_urdfs()["spatial_slider_crank"])
-    run = mbd.simulate(machine, 1.0, step=1e-3, prescribed={"crank": lambda t: 9.0 * t}, every=10)
+    run = machine.simulate(1.0, step=1e-3, prescribed={"crank": lambda t: 9.0 * t}, every=10)
     t = run.q[:, 0]
     y, z = 0.1 - 0.08 * np.sin(t), 0.12 + 0.08 * np.cos(t)
     slide = np.sqrt(0.09 - y**2 - z**2)

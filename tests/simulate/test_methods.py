@@ -29,8 +29,8 @@ def crank_torque(t, q, v):
 def test_every_method_gives_the_motion_of_the_compiled_step(method):
     bar, at = bar_in_motion()
     options = {"step": 1e-3, "every": 50, "torque": crank_torque, **at}
-    compiled = mbd.simulate(bar, 1.0, **options)
-    run = mbd.simulate(bar, 1.0, method=method, **options)
+    compiled = bar.simulate(1.0, **options)
+    run = bar.simulate(1.0, method=method, **options)
     assert np.abs(run.q - compiled.q).max() < 1e-9
     assert np.abs(run.v - compiled.v).max() < 1e-8
     assert run.closure.max() < 1e-12
@@ -41,8 +41,8 @@ def test_every_method_moves_balls_with_a_passive_degree_of_freedom(method):
     m = rssr()
     at = m.assemble({"crank": 0.3}, fixed="crank", velocity={"crank": 2.0})
     options = {"step": 1e-3, "every": 50, "q": at.q, "v": at.v}
-    compiled = mbd.simulate(m, 0.3, **options)
-    run = mbd.simulate(m, 0.3, method=method, **options)
+    compiled = m.simulate(0.3, **options)
+    run = m.simulate(0.3, method=method, **options)
     assert np.abs(run.q - compiled.q).max() < 1e-8
     assert run.closure.max() < 1e-12
 
@@ -51,8 +51,8 @@ def test_every_method_moves_balls_with_a_passive_degree_of_freedom(method):
 def test_every_method_follows_prescribed_motions(method):
     bar = four_bar(1, 2, 1.7, 2.5)
     prescribed = {"crank": lambda t: 0.5 + 2 * t + np.sin(t)}
-    compiled = mbd.simulate(bar, 0.5, step=2e-3, prescribed=prescribed, every=25)
-    run = mbd.simulate(bar, 0.5, step=2e-3, prescribed=prescribed, every=25, method=method)
+    compiled = bar.simulate(0.5, step=2e-3, prescribed=prescribed, every=25)
+    run = bar.simulate(0.5, step=2e-3, prescribed=prescribed, every=25, method=method)
     assert np.abs(run.q - compiled.q).max() < 1e-9
     assert np.abs(run.prescribed_forces["crank"] - compiled.prescribed_forces["crank"]).max() < 1e-5
 
@@ -61,12 +61,12 @@ def test_decompositions_are_counted_and_only_where_a_criterion_asks_for_them():
     bar, at = bar_in_motion()
     found = {}
     for method in METHODS:
-        run = mbd.simulate(bar, 1.0, step=2e-3, method=method, **at)
+        run = bar.simulate(1.0, step=2e-3, method=method, **at)
         found[method] = run.facts["decompositions"]
     assert 1 < found["svd"] < 50
     assert 1 <= found["qr"] < 50
     assert found["projection-reference"] == found["multipliers"] == 1
-    fewer = mbd.simulate(bar, 1.0, step=2e-3, method="multipliers", **at).facts
+    fewer = bar.simulate(1.0, step=2e-3, method="multipliers", **at).facts
     assert fewer["factorisations"] <= 4 * 500 + 50  # corrections take the factors that there are
 
 
@@ -111,10 +111,10 @@ def test_null_space_of_the_parallelogram_is_that_of_the_paper():
 @pytest.mark.parametrize("integrator", ["abm", "scipy:RK45", "scipy:LSODA"])
 def test_variable_steps_keep_the_tolerance(integrator):
     bar, at = bar_in_motion()
-    exact = mbd.simulate(bar, 1.0, step=1e-4, every=1000, **at)
+    exact = bar.simulate(1.0, step=1e-4, every=1000, **at)
     errors = []
     for tolerance in (1e-5, 1e-8):
-        run = mbd.simulate(bar, 1.0, step=0.1, integrator=integrator, tolerance=tolerance, **at)
+        run = bar.simulate(1.0, step=0.1, integrator=integrator, tolerance=tolerance, **at)
         assert np.allclose(run.time, exact.time)
         errors.append(np.abs(run.q - exact.q).max())
         assert errors[-1] < 300 * tolerance
@@ -124,8 +124,8 @@ def test_variable_steps_keep_the_tolerance(integrator):
 
 def test_adams_chooses_steps_and_order():
     bar, at = bar_in_motion()
-    loose = mbd.simulate(bar, 1.0, step=1.0, integrator="abm", tolerance=1e-4, **at).facts
-    tight = mbd.simulate(bar, 1.0, step=1.0, integrator="abm", tolerance=1e-9, **at).facts
+    loose = bar.simulate(1.0, step=1.0, integrator="abm", tolerance=1e-4, **at).facts
+    tight = bar.simulate(1.0, step=1.0, integrator="abm", tolerance=1e-9, **at).facts
     assert loose["steps"] < tight["steps"] < 2000
     assert tight["highest_order"] >= 4
     assert tight["longest_step"] > 5 * tight["shortest_step"] > 1e-7
@@ -136,9 +136,9 @@ def test_quaternions_go_by_every_integrator():
     b = mbd.Builder("top", root="body").link("body", 2.0, (0, 0, 0), (0.1, 0.2, 0.25))
     m = mbd.Mechanism.build(b, floating=True)
     v = np.array([1.0, 2.0, 3.0, 5.0, 0.1, 0.2])
-    exact = mbd.simulate(m, 0.5, step=1e-4, v=v).q[-1]
+    exact = m.simulate(0.5, step=1e-4, v=v).q[-1]
     for integrator in ("abm", "ab3", "scipy:DOP853"):
-        run = mbd.simulate(m, 0.5, step=1e-3, v=v, integrator=integrator)
+        run = m.simulate(0.5, step=1e-3, v=v, integrator=integrator)
         assert np.abs(run.q[-1] - exact).max() < 1e-6
         assert np.abs(np.linalg.norm(run.q[:, 3:], axis=1) - 1).max() < 1e-14
 
@@ -147,7 +147,7 @@ def test_right_hand_side_for_scipy_keeps_loops_closed():
     bar, at = bar_in_motion()
     f = right_hand_side(bar.model, torque=crank_torque, **at)
     found = solve_ivp(f, (0, 1), f.start, rtol=1e-10, atol=1e-10)
-    run = mbd.simulate(bar, 1.0, step=2e-4, torque=crank_torque, **at)
+    run = bar.simulate(1.0, step=2e-4, torque=crank_torque, **at)
     q, _ = f.split(found.y[:, -1])
     assert np.abs(q - run.q[-1]).max() < 1e-7
     still = np.zeros(3)
@@ -172,8 +172,8 @@ def test_what_cannot_go_on_is_told_by_every_method(method):
         "step": 1e-2,
     }
     with pytest.raises(SolveError, match="stopped at t ="):
-        mbd.simulate(bar, 3.0, **options)
-    run = mbd.simulate(bar, 3.0, check=False, **options)
+        bar.simulate(3.0, **options)
+    run = bar.simulate(3.0, check=False, **options)
     assert not run.finished
     assert 0 < run.time[-1] < 1
 
@@ -192,5 +192,5 @@ def test_what_cannot_go_on_is_told_by_every_method(method):
 )
 def test_what_does_not_exist_is_explained(options, message):
     with pytest.raises(MbdError, match=message):
-        mbd.simulate(four_bar(), 0.1, **options)
+        four_bar().simulate(0.1, **options)
     assert issubclass(StateError, MbdError)

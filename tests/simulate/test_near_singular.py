@@ -49,7 +49,7 @@ def relative(found, exact):
 @pytest.mark.parametrize("speed", [1e-3, 1.0, 3.0])
 def test_the_first_record_of_a_start_exactly_flat(speed):
     bar = mbd.load(own_urdfs()["four_bar"])
-    run = mbd.simulate(bar, 0.05, q=np.pi / 2 * TURN, v=speed * TURN)
+    run = bar.simulate(0.05, q=np.pi / 2 * TURN, v=speed * TURN)
     assert run.q[0, 0] == np.pi / 2
     assert run.recovered[0] and run.recovered.sum() < len(run.time)
     assert np.abs(run.a / (1.2 * G * np.sin(run.q[:, :1]) * TURN) - 1).max() < 1e-9
@@ -63,7 +63,7 @@ def test_the_first_record_of_a_start_exactly_flat(speed):
 def test_loads_that_grow_beyond_bounds_towards_the_flat_position(mass, before):
     """Those of the sides, 0.02 rad away, would be smooth: 7 N instead of 942 N."""
     bar = four_bar(heavy=mass)
-    run = mbd.simulate(bar, 0.1, step=5e-4, q=(np.pi / 2 - before) * TURN, v=3.0 * TURN)
+    run = bar.simulate(0.1, step=5e-4, q=(np.pi / 2 - before) * TURN, v=3.0 * TURN)
     assert np.abs(run.q[:, 0] - np.pi / 2).min() < 6e-4
     assert np.abs(run.a[:, 0] - free_rate(mass, run.q[:, 0])).max() < 1e-7
     assert relative(run.joint_loads("wrist").force[:, 0, [0, 2]], on_rocker(mass, run)).max() < 1e-6
@@ -74,7 +74,7 @@ def test_a_prescribed_crank_lets_loads_grow_beyond_bounds(beside):
     """At 3e-5 rad they are 327 kN."""
     bar, start = four_bar(), np.pi / 2 - 0.05 + beside
     prescribed = {"crank": lambda t: start + t}
-    run = mbd.simulate(bar, 0.1, step=1e-3, q=start * TURN, v=TURN, prescribed=prescribed)
+    run = bar.simulate(0.1, step=1e-3, q=start * TURN, v=TURN, prescribed=prescribed)
     assert np.abs(run.q[:, 0] - np.pi / 2).min() == pytest.approx(beside, rel=1e-6)
     found, exact = run.joint_loads("wrist").force[:, 0, [0, 2]], on_rocker(1.0, run, driven=True)
     assert relative(found, exact).max() < 1e-6
@@ -91,7 +91,7 @@ def test_nothing_is_left_over_on_any_link_beside_the_flat_position(mass, driven)
     options = {"torque": {"elbow": 2.0}, "external": {"coupler": [3.0, 0.0, -5.0, 0.0, 0.4, 0.0]}}
     if driven:
         options["prescribed"] = {"crank": lambda t: start + 3.0 * t - t * t}
-    run = mbd.simulate(bar, 0.03, step=5e-4, q=start * TURN, v=3.0 * TURN, **options)
+    run = bar.simulate(0.03, step=5e-4, q=start * TURN, v=3.0 * TURN, **options)
     loads = run.joint_loads(["crank", "elbow", "wrist", "pin", "root_joint"])
     near = np.argsort(np.abs(run.q[:, 0] - np.pi / 2))[:8]
     assert abs(run.q[near[0], 0] - np.pi / 2) < 9e-4
@@ -103,7 +103,7 @@ def test_nothing_is_left_over_on_any_link_beside_the_flat_position(mass, driven)
 
 def test_where_a_load_has_no_bound_it_is_flagged():
     bar = four_bar(heavy=2.0)
-    run = mbd.simulate(bar, 0.01, step=1e-3, q=np.pi / 2 * TURN, v=3.0 * TURN)
+    run = bar.simulate(0.01, step=1e-3, q=np.pi / 2 * TURN, v=3.0 * TURN)
     loads = run.joint_loads("wrist")
     assert np.isfinite(loads.wrench).all()
     assert not loads.unique[0, 0, 2]
@@ -117,7 +117,7 @@ def test_a_linkage_that_just_fails_to_be_flat_keeps_its_peaks(short):
     """
     bar = four_bar(ground=1 - short)
     at = bar.assemble((np.pi / 2 - 0.1) * TURN, fixed="crank", velocity={"crank": 3.0})
-    run = mbd.simulate(bar, 0.1, step=2e-4, q=at.q, v=at.v)
+    run = bar.simulate(0.1, step=2e-4, q=at.q, v=at.v)
     size = np.abs(run.a).max(axis=1) + np.abs(run.v).max(axis=1) ** 2
     assert size.max() > 50 * size[0]
     (tau,) = prepare(bar.model, "inverse_dynamics")(run.q, run.v, run.a)
@@ -130,7 +130,7 @@ def test_a_linkage_that_just_fails_to_be_flat_keeps_its_peaks(short):
 
 def test_loads_beside_a_singular_position_go_on_as_on_both_sides_of_it():
     bar = mbd.load(own_urdfs()["four_bar"])
-    run = mbd.simulate(bar, 1.0, q=bar.assemble({"crank": 0.5}).q)
+    run = bar.simulate(1.0, q=bar.assemble({"crank": 0.5}).q)
     k = int(np.argmin(np.abs(run.q[:, 0] - np.pi / 2)))
     assert abs(run.q[k, 0] - np.pi / 2) < 3e-4  # flat to a fifth of a millimetre
     assert run.a[k, 0] == pytest.approx(1.2 * 9.81 * np.sin(run.q[k, 0]), rel=1e-6)
@@ -150,7 +150,7 @@ def through_flat(**options):
 
 def test_a_result_says_which_records_are_near_singular_positions():
     bar, options = through_flat(every=4)
-    run = mbd.simulate(bar, 0.6, **options)
+    run = bar.simulate(0.6, **options)
     crank = run.q[:, 0]
     distance = np.abs(crank - np.pi / 2)  # from flat, rad
     assert distance.min() < 1e-3
@@ -158,7 +158,7 @@ def test_a_result_says_which_records_are_near_singular_positions():
     assert distance[run.near_singular].max() < 0.02 < distance[~run.near_singular].max()
     assert distance[run.near_singular].max() < distance[~run.near_singular].min() + 1e-9
     assert (run.recovered <= run.near_singular).all()
-    away = mbd.simulate(bar, 0.05, **(options | {"every": 100}))
+    away = bar.simulate(0.05, **(options | {"every": 100}))
     assert not away.near_singular.any() and not away.recovered.any()
 
 
@@ -166,10 +166,10 @@ def test_a_result_says_which_records_are_near_singular_positions():
 def test_every_road_marks_and_recovers_the_same_records(told):
     """More records than `FEW` are near; a batch asks for the doubtful ones alone."""
     bar, options = through_flat(step=2.5e-5)
-    one = mbd.simulate(bar, 0.5, **options, **told)
+    one = bar.simulate(0.5, **options, **told)
     assert one.recovered.sum() > 100
     q, v = (np.array([options.pop(name)] * 5) for name in ("q", "v"))
-    many = mbd.simulate_batch(bar, 0.5, q=q, v=v, **options, **told)
+    many = bar.simulate(0.5, q=q, v=v, **options, **told)
     distance = np.abs(one.q[:, 0] - np.pi / 2)
     border = distance[one.near_singular].max()
     inner, sure = distance < 0.8 * border, np.abs(distance - border) > 1e-3 * border
@@ -185,19 +185,19 @@ def test_every_road_marks_and_recovers_the_same_records(told):
 @pytest.mark.parametrize("way", [{"method": "svd"}, {"integrator": "abm"}])
 def test_runs_in_python_mark_them_too(way):
     bar, options = through_flat()
-    run = mbd.simulate(bar, 0.5, **(options | {"step": 1e-2}), **way)
+    run = bar.simulate(0.5, **(options | {"step": 1e-2}), **way)
     assert run.near_singular.any() == bool((np.abs(run.q[:, 0] - np.pi / 2) < 2e-3).any())
 
 
 def test_trees_have_no_such_records():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     jolt = {"jolt": lambda t, q, v: t - 0.0105}
-    run = mbd.simulate(
-        arm, 0.02, loads=["joint_4"] if "joint_4" in arm.joint_names else None, events=jolt
+    run = arm.simulate(
+        0.02, loads=["joint_4"] if "joint_4" in arm.joint_names else None, events=jolt
     )
     assert not run.near_singular.any() and not run.recovered.any()
     jolt["jolt"] = Terminal()
-    run = mbd.simulate(arm, 0.02, outputs={"x": lambda t, q, v: t}, events=jolt)
+    run = arm.simulate(0.02, outputs={"x": lambda t, q, v: t}, events=jolt)
     assert run.status == "event" and np.isfinite(run.a).all() and not run.recovered.any()
 
 

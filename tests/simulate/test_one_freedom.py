@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.kernels.march import MOST_LANES
 from tests.benchmarks.engines import Ours, error_in
 from tests.machines import four_bar, n_four_bar
@@ -19,7 +18,7 @@ CLOSE = 1e-10
 def test_a_row_of_parallelograms_swings_as_one_pendulum(windows):
     row = n_four_bar(windows)
     at = row.assemble(velocity={"crank0": 1.0}, fixed="crank0")
-    end = mbd.simulate(row, 0.5, step=1e-3, q=at.q, v=at.v).q[-1]
+    end = row.simulate(0.5, step=1e-3, q=at.q, v=at.v).q[-1]
     angle = row_of_parallelograms(windows, 1.0, 0.5)
     exact = [angle if name.startswith("crank") else -angle for name in row.coordinate_names]
     assert end == pytest.approx(exact, abs=CLOSE)
@@ -29,7 +28,7 @@ def test_a_crank_rocker_moves_as_its_one_equation_says():
     lengths = 1, 2, 2.5, 2.5
     bar = four_bar(*lengths)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
-    end = mbd.simulate(bar, 1.0, step=5e-4, q=at.q, v=at.v).q[-1]
+    end = bar.simulate(1.0, step=5e-4, q=at.q, v=at.v).q[-1]
     exact = FourBar(*lengths).after(1.0, at.q, 2.0)
     assert np.abs(wrapped(end - exact)).max() < CLOSE
 

@@ -77,7 +77,7 @@ class Thirds(Integrator):
 
 
 def run(integrator, step=1e-3, **options):
-    return mbd.simulate(BAR, 0.2, step=step, integrator=integrator, **START, **options)
+    return BAR.simulate(0.2, step=step, integrator=integrator, **START, **options)
 
 
 @pytest.mark.parametrize("scheme", [Heun(), Kutta(), AdamsBashforth2()])
@@ -89,14 +89,14 @@ def test_it_has_its_order_and_the_same_digits_on_every_compiled_road(tmp_path, s
         errors.append(np.abs(alone.q[-1] - exact).max())
     assert np.log2(errors[0] / errors[1]) > scheme.order - 0.35, errors
     many = {"q": [AT.q] * 3, "v": [AT.v] * 3}
-    batch = mbd.simulate_batch(BAR, 0.2, step=step, integrator=scheme, **many, **JUMP)
+    batch = BAR.simulate(0.2, step=step, integrator=scheme, **many, **JUMP)
     system = mbd.System(BAR, **JUMP)
     paced = mbd.RealTime(system, step=step, integrator=scheme, **START).run(0.2, rate=1e9)
     for other in (batch.q[1], paced.q):
         assert np.array_equal(other, alone.q)
     if scheme.remembers:
         return
-    mbd.export_fmu(system, tmp_path / "own.fmu", step=step, integrator=scheme, **START)
+    system.export_fmu(tmp_path / "own.fmu", step=step, integrator=scheme, **START)
     with Importer(tmp_path / "own.fmu") as fmu:
         fmu.start()
         fmu.step(0.0, 0.2)
@@ -123,7 +123,7 @@ def test_runge_kutta_written_down_has_the_digits_of_ours():
     """Past a singular position, too."""
     bar = four_bar()
     start = bar.assemble({"crank": 0.5}, fixed="crank").q
-    one, two = (mbd.simulate(bar, 2.0, q=start, integrator=x) for x in ("rk4", Written()))
+    one, two = (bar.simulate(2.0, q=start, integrator=x) for x in ("rk4", Written()))
     assert one.detours == two.detours > 0
     assert np.abs(one.q - two.q).max() < 1e-9
     one, two = (run(x, **JUMP) for x in ("rk4", Written()))
@@ -162,7 +162,7 @@ def test_tables_are_known_at_three_times_of_a_step():
 
 def test_a_memory_that_cannot_be_begun_anew_is_refused(tmp_path):
     with pytest.raises(StateError, match="an FMU cannot begin the memory of AdamsBashforth2"):
-        mbd.export_fmu(BAR, tmp_path / "own.fmu", integrator=AdamsBashforth2(), **START)
+        BAR.export_fmu(tmp_path / "own.fmu", integrator=AdamsBashforth2(), **START)
 
 
 def test_a_step_of_another_size_is_refused():

@@ -6,7 +6,6 @@ import time
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from mbd_bridge.simulation.run import problem
 from tests.curves import FLAT
 from tests.machines import four_bar, n_four_bar
@@ -45,32 +44,32 @@ def alarm():
 
 
 def test_ctrl_c_ends_a_run_that_records_its_end_only(bar, start, alarm):
-    mbd.simulate(bar, 1e-5, step=1e-7, every=100, **start)  # compiled
+    bar.simulate(1e-5, step=1e-7, every=100, **start)  # compiled
     rung = alarm(0.3)
     with pytest.raises(KeyboardInterrupt):
-        mbd.simulate(bar, STEPS * 1e-7, step=1e-7, every=STEPS, **start)
+        bar.simulate(STEPS * 1e-7, step=1e-7, every=STEPS, **start)
     assert time.monotonic() - rung[0] < MOMENT
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_ends_a_batch_that_records_its_end_only(bar, start, alarm, threads):
     many = {"q": np.tile(start["q"], (1024, 1)), "v": np.tile(start["v"], (1024, 1))}
-    mbd.simulate_batch(bar, 1e-5, step=1e-7, every=100, threads=threads, **many)
+    bar.simulate(1e-5, step=1e-7, every=100, threads=threads, **many)
     rung = alarm(0.3)
     with pytest.raises(KeyboardInterrupt):
-        mbd.simulate_batch(bar, 0.05, step=1e-7, every=500_000, threads=threads, **many)
+        bar.simulate(0.05, step=1e-7, every=500_000, threads=threads, **many)
     assert time.monotonic() - rung[0] < MOMENT
 
 
 def test_progress_is_told_between_records(bar, start):
     told = []
-    run = mbd.simulate(bar, 0.1, step=1e-7, every=1_000_000, progress=told.append, **start)
+    run = bar.simulate(0.1, step=1e-7, every=1_000_000, progress=told.append, **start)
     assert len(run.time) == 2
     assert len(told) > 3
     assert sum(told) == run.steps == 1_000_000
     told.clear()
     many = {"q": np.tile(start["q"], (8, 1)), "v": np.tile(start["v"], (8, 1))}
-    mbd.simulate_batch(bar, 0.01, step=1e-7, every=100_000, progress=told.append, **many)
+    bar.simulate(0.01, step=1e-7, every=100_000, progress=told.append, **many)
     assert len(told) > 3
     assert sum(told) == 8 * 100_000
 
@@ -101,9 +100,9 @@ def test_records_do_not_depend_on_the_portions(bar, start, portions, every):
         "prescribed": {"crank": ([0, 1, 2, 3], [0.5, 1, 2, 1])},
     }
     del many["v"], many["q"]
-    whole, batch = mbd.simulate(bar, 1.222, **options), mbd.simulate_batch(bar, 1.222, **many)
+    whole, batch = bar.simulate(1.222, **options), bar.simulate(1.222, **many)
     portions()
-    again, other = mbd.simulate(bar, 1.222, **options), mbd.simulate_batch(bar, 1.222, **many)
+    again, other = bar.simulate(1.222, **options), bar.simulate(1.222, **many)
     for name in ("time", "q", "v"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
         np.testing.assert_array_equal(getattr(other, name), getattr(batch, name))
@@ -115,10 +114,10 @@ def test_records_do_not_depend_on_the_portions(bar, start, portions, every):
 def test_records_through_detours_do_not_depend_on_the_portions(portions, every):
     m = n_four_bar(1)
     start = {"q": m.assemble(FLAT, fixed=FLAT).q, "v": np.array([3.0, -3.0, 3.0])}
-    whole = mbd.simulate(m, 0.3, step=1e-3, every=every, **start)
+    whole = m.simulate(0.3, step=1e-3, every=every, **start)
     assert whole.detours
     portions()
-    again = mbd.simulate(m, 0.3, step=1e-3, every=every, **start)
+    again = m.simulate(0.3, step=1e-3, every=every, **start)
     np.testing.assert_array_equal(again.time, whole.time)
     np.testing.assert_array_equal(again.q, whole.q)
     assert again.detours == whole.detours

@@ -126,9 +126,9 @@ def test_a_variant_of_a_tree_is_the_tree_rebuilt(case):
     q, v = np.linspace(-1, 1, 5), np.linspace(1, -1, 5)
     batches = by_one_and_two_threads(arm, 0.05, q=q, v=v, parameters=parameters, every=10)
     assert all(found.finished.all() and not found.alone for found in batches)
-    plain = mbd.simulate(arm, 0.05, q=q, v=v, every=10)
+    plain = arm.simulate(0.05, q=q, v=v, every=10)
     for k in (0, N - 1):
-        run = mbd.simulate(edited(arm, **edits(k)), 0.05, q=q, v=v, every=10)
+        run = edited(arm, **edits(k)).simulate(0.05, q=q, v=v, every=10)
         for found in batches:
             assert_alike(found, k, run)
             assert np.abs(found.v[k] - plain.v).max() > 1e-6  # it makes a difference
@@ -206,7 +206,7 @@ def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case):
     batches = by_one_and_two_threads(bar, 0.1, q=q, v=v, parameters=parameters, every=10)
     assert all(found.finished.all() and not found.alone for found in batches)
     for k in range(N):
-        run = mbd.simulate(rebuilt[k], 0.1, q=q[k], v=v[k], every=10)
+        run = mbd.simulation.simulate(rebuilt[k], 0.1, q=q[k], v=v[k], every=10)
         for found in batches:
             assert_alike(found, k, run)
             one = found[k]
@@ -222,10 +222,12 @@ def test_loads_of_a_cut_joint_whose_place_varies_are_those_of_the_linkage_rebuil
     rebuilt = [edited(bar, loops={"pin": moved_end(side, xyz)}) for xyz in moved]
     q, v = (np.array(column) for column in zip(*map(started, rebuilt), strict=True))
     numbers = {f"pin.{side}.xyz": moved}
-    batch = mbd.simulate_batch(bar, 0.02, q=q, v=v, parameters=numbers, every=10)
+    batch = bar.simulate(0.02, q=q, v=v, parameters=numbers, every=10)
     found = batch.joint_loads("pin")
     for k in range(N):
-        alone = mbd.simulate(rebuilt[k], 0.02, q=q[k], v=v[k], every=10).joint_loads("pin")
+        alone = mbd.simulation.simulate(rebuilt[k], 0.02, q=q[k], v=v[k], every=10).joint_loads(
+            "pin"
+        )
         assert np.allclose(found.force[k], alone.force, rtol=1e-10, atol=1e-9)
         assert np.allclose(found.moment[k], alone.moment, rtol=1e-10, atol=1e-9)
 
@@ -234,10 +236,10 @@ def test_a_variant_that_does_not_close_concerns_no_other():
     bar = four_bar(1, 2, 1.5, 2.5)
     q, v = started(bar)
     rods = np.array([[0, 0, 1.0], [0, 0, 1.1], [0, 0, 1.0]])
-    found = mbd.simulate_batch(bar, 0.05, q=q, v=v, parameters={"elbow.xyz": rods})
+    found = bar.simulate(0.05, q=q, v=v, parameters={"elbow.xyz": rods})
     assert found.finished.tolist() == [True, False, True]
     assert "close the loops" in found.status[1]
-    assert_alike(found, 2, mbd.simulate(bar, 0.05, q=q, v=v))
+    assert_alike(found, 2, bar.simulate(0.05, q=q, v=v))
 
 
 def test_parameters_of_a_joint_mean_the_same_whichever_joint_is_cut():
@@ -317,7 +319,7 @@ def test_single_numbers_of_an_inertia_leave_the_others():
 )
 def test_parameters_that_there_are_not_are_explained(parameters, message):
     with pytest.raises(ModelError) as error:
-        mbd.simulate_batch(four_bar(), 0.1, parameters=parameters)
+        four_bar().simulate(0.1, parameters=parameters)
     assert message in str(error.value)
 
 
@@ -330,7 +332,7 @@ def test_a_rod_of_another_length():
     lengths = np.array([1.0, 2.0, 3.0])
     q = np.tile(swing.neutral(), (3, 1))
     q[:, 0] = lengths
-    found = mbd.simulate_batch(swing, 0.1, q=q, parameters={"rod.length": lengths})
+    found = swing.simulate(0.1, q=q, parameters={"rod.length": lengths})
     assert found.finished.all()
     away = np.linalg.norm(found.q[:, :, :3], axis=-1)
     assert np.abs(away - lengths[:, None]).max() < 1e-12
@@ -349,7 +351,7 @@ def test_a_parameter_is_that_of_its_link_wherever_the_file_has_it():
 
     def moved(robot, link):
         given = {"q": np.array([[0.1, 0.2]] * 2), "parameters": {f"{link}.mass": [3.0, 5.0]}}
-        return mbd.simulate_batch(robot, 0.05, **given).q[:, -1]
+        return robot.simulate(0.05, **given).q[:, -1]
 
     plain = {link: moved(two("left", "right"), link) for link in ("left", "right")}
     for k, (link, ends) in enumerate(plain.items()):

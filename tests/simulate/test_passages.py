@@ -78,7 +78,7 @@ def test_a_hundred_seconds_keep_their_energy():
     """From rest it swings past two flat positions in each period."""
     bar = mbd.load(own_urdfs()["four_bar"])
     for angle in (0.4, 1.1):
-        run = mbd.simulate(bar, 100.0, q=angle * np.array([1, -1, 1]), every=100)
+        run = bar.simulate(100.0, q=angle * np.array([1, -1, 1]), every=100)
         assert run.finished and run.detours > 100
         assert np.ptp(run.energy) < 1e-7 * 2 * 9.81 * (1 + np.cos(angle))
         assert run.facts["balance"] < 1e-7
@@ -90,7 +90,7 @@ def test_a_hundred_seconds_keep_their_energy():
 def turning(**options):
     bar = four_bar(1, 2, 2.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
-    return mbd.simulate(bar, 3.0, step=2e-3, q=at.q, v=at.v, check=False, **options)
+    return bar.simulate(3.0, step=2e-3, q=at.q, v=at.v, check=False, **options)
 
 
 def test_work_and_energy_balance_with_forces_and_prescribed_motions():
@@ -100,7 +100,7 @@ def test_work_and_energy_balance_with_forces_and_prescribed_motions():
         assert run.finished
         assert run.facts["balance"] < 1e-5  # a step of 2 ms at 6 rad/s errs by 1e-8
     bar = four_bar(1, 2, 2.5, 2.5)
-    run = mbd.simulate(bar, 1.0, prescribed={"crank": lambda t: 0.3 + 2 * t + t * t})
+    run = bar.simulate(1.0, prescribed={"crank": lambda t: 0.3 + 2 * t + t * t})
     assert run.facts["balance"] < 1e-6
     assert np.ptp(run.energy) > 1.0
 
@@ -130,10 +130,10 @@ def test_a_spring_that_dies_out_for_long_steps_does_not_finish():
     stiff = {"torque": lambda t, q, v: -4e4 * q, "check": False}
     inertia = float(bar.mass_matrix(np.zeros(1))[0, 0])
     step = 1.7 / np.sqrt(4e4 / inertia)
-    run = mbd.simulate(bar, 200 * step, step=step, q=[0.01], **stiff)
+    run = bar.simulate(200 * step, step=step, q=[0.01], **stiff)
     assert not run.finished
     assert "energy comes from nowhere" in run.status or "too long" in run.status
-    assert mbd.simulate(bar, 10 * step, step=step / 30, q=[0.01], **stiff).finished
+    assert bar.simulate(10 * step, step=step / 30, q=[0.01], **stiff).finished
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -38,7 +38,7 @@ def moving(seed, loops=1):
 
 def moved(model, q, v, **options):
     wanted = {"step": STEP, "q": q, "v": v, "every": 10, "check": False} | options
-    run = mbd.simulate(mbd.Mechanism(model), SECONDS, **wanted)
+    run = mbd.Mechanism(model).simulate(SECONDS, **wanted)
     assume(run.finished and not run.detours)  # another test is about what ends otherwise
     return run
 

@@ -41,7 +41,7 @@ def wobble(disk):
 
 def test_a_disk_rolls_in_the_steady_circle(disk, circle):
     period = 2 * np.pi / circle.rate
-    run = mbd.simulate(disk, period, q=circle.q, v=circle.v, every=50)
+    run = disk.simulate(period, q=circle.q, v=circle.v, every=50)
     assert np.abs(run.v[:, 4] - circle.v[4]).max() < STEP  # about its axis; the others turn with it
     for part in (slice(0, 3), slice(3, 6)):
         sizes = np.linalg.norm(run.v[:, part], axis=1)
@@ -51,7 +51,7 @@ def test_a_disk_rolls_in_the_steady_circle(disk, circle):
 
 
 def test_contact_forces_are_those_of_newton_and_euler(disk, circle):
-    run = mbd.simulate(disk, 0.01, q=circle.q, v=circle.v, loads=["contact"])
+    run = disk.simulate(0.01, q=circle.q, v=circle.v, loads=["contact"])
     expected = circle.normal, 0.0, circle.inwards  # inwards is to the left of the way
     assert np.allclose(disk.loops.contact_forces(run.lam)["contact"], expected, atol=1e-7)
     at = {"actuated": [], "joints": ["contact"], "in_": "parent"}
@@ -65,7 +65,7 @@ def test_contact_forces_are_those_of_newton_and_euler(disk, circle):
 
 def test_energy_stays_and_the_rim_neither_slips_nor_leaves_the_plane(disk, wobble):
     q, v = wobble
-    run = mbd.simulate(disk, 2.0, q=q, v=v, every=20)
+    run = disk.simulate(2.0, q=q, v=v, every=20)
     assert np.ptp(run.energy) < 1e-9 * abs(run.energy[0])
     phi, phi_q, _ = rows(disk, run.q, run.v)
     assert np.abs(phi).max() < 1e-12
@@ -80,18 +80,18 @@ def rows(machine, q, v):
 @pytest.mark.parametrize("method", ["svd", "qr", "projection-reference", "multipliers"])
 def test_methods_agree(disk, wobble, method):
     q, v = wobble
-    run = mbd.simulate(disk, 0.02, q=q, v=v)
-    other = mbd.simulate(disk, 0.02, q=q, v=v, method=method)
+    run = disk.simulate(0.02, q=q, v=v)
+    other = disk.simulate(0.02, q=q, v=v, method=method)
     assert np.abs(other.q - run.q).max() < LOOPS
     assert np.abs(other.lam - run.lam).max() < LOOPS * np.abs(run.lam).max()
 
 
 def test_batches_and_single_steps_agree_with_runs(disk, circle, wobble):
     starts = np.array([circle.q, wobble[0]]), np.array([circle.v, wobble[1]])
-    batch = mbd.simulate_batch(disk, 0.1, q=starts[0], v=starts[1])
+    batch = disk.simulate(0.1, q=starts[0], v=starts[1])
     none = np.zeros((len(disk.model.bodies), 6))
     for k in range(2):
-        run = mbd.simulate(disk, 0.1, q=starts[0][k], v=starts[1][k])
+        run = disk.simulate(0.1, q=starts[0][k], v=starts[1][k])
         assert np.abs(batch.q[k] - run.q).max() < 1e-12
         core, state = CoupledStep(disk.model, starts[0][k]), (starts[0][k], starts[1][k])
         for _ in range(100):
@@ -124,7 +124,7 @@ def test_accelerations_and_forces_are_those_of_pinocchio_with_rows_by_difference
     gamma = -(jacobian(integrate(q, step * v)) - jacobian(integrate(q, -step * v))) @ v / (2 * step)
     whole = np.block([[M, J.T], [J, np.zeros((3, 3))]])
     found = np.linalg.solve(whole, np.concatenate([-h, gamma]))
-    run = mbd.simulate(disk, 1e-3, q=q, v=v)
+    run = disk.simulate(1e-3, q=q, v=v)
     phi_q = rows(disk, q, v)[1]
     assert np.allclose(phi_q, J, rtol=0, atol=REFEREE)
     assert np.abs(run.a[0] - found[:6]).max() < 10 * DIFFERENCE * np.abs(found[:6]).max()
@@ -147,7 +147,7 @@ def test_a_massless_wheel_makes_chaplygins_sleigh():
     machine = sleigh()
     omega = 2.0
     v = np.array([0.0, 0.0, omega, 0.0])
-    run = mbd.simulate(machine, 1.5, v=v, every=100)
+    run = machine.simulate(1.5, v=v, every=100)
     heading = run.q[:, 2]
     speed = np.cos(heading) * run.v[:, 0] + np.sin(heading) * run.v[:, 1]
     expected = chaplygin_sleigh(run.time, 0.4, omega, 0.5, 3.0)
@@ -170,15 +170,15 @@ def test_assembly_sets_the_wheel_on_the_plane_and_leaves_its_place_alone(disk):
 def test_a_start_that_slips_or_sinks_is_refused(disk):
     at = disk.assemble()
     with pytest.raises(StateError, match=r"velocity at the start does not keep.*contact"):
-        mbd.simulate(disk, 0.1, q=at.q, v=[1.0, 0, 0, 0, 0, 0])
+        disk.simulate(0.1, q=at.q, v=[1.0, 0, 0, 0, 0, 0])
     with pytest.raises(StateError, match=r"position at the start does not close.*contact"):
-        mbd.simulate(disk, 0.1, q=at.q - [0, 0, 0.01, 0, 0, 0, 0])
+        disk.simulate(0.1, q=at.q - [0, 0, 0.01, 0, 0, 0, 0])
 
 
 def test_a_wheel_that_lies_flat_is_refused(disk):
     half = np.sqrt(0.5)
     with pytest.raises(StateError, match=r"'contact': the wheel lies flat on its plane"):
-        mbd.simulate(disk, 0.1, q=[0, 0, 0, half, 0, 0, half])
+        disk.simulate(0.1, q=[0, 0, 0, half, 0, 0, half])
 
 
 def test_a_wheel_on_a_turntable_is_carried_round():
@@ -216,10 +216,10 @@ def test_a_radius_is_a_parameter(disk):
     at = [one.assemble({"free.qx": -0.2}, velocity={"free.wy": 5.0}) for one in starts]
     numbers = {"contact.radius": radii, "disk.inertia": inertia}
     q, v = [a.q for a in at], [a.v for a in at]
-    many = mbd.simulate_batch(disk, 0.2, q=q, v=v, parameters=numbers)
+    many = disk.simulate(0.2, q=q, v=v, parameters=numbers)
     assert set(many.status) == {"finished"}
     for one, a, q in zip(starts, at, many.q, strict=True):
-        alone = mbd.simulate(one, 0.2, q=a.q, v=a.v)
+        alone = one.simulate(0.2, q=a.q, v=a.v)
         assert np.abs(alone.q - q).max() < LOOPS
     with pytest.raises(ModelError, match="a radius is positive"):
-        mbd.simulate(disk, 0.1, parameters={"contact.radius": -0.3})
+        disk.simulate(0.1, parameters={"contact.radius": -0.3})

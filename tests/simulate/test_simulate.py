@@ -28,7 +28,7 @@ SPEEDS = {2: (1.4230514702, -0.4948688455), 40: (1.1484412775, -0.2107700668)}
 def test_n_four_bar_goes_through_its_singular_positions(windows):
     m = n_four_bar(windows)
     at = m.assemble(velocity={"crank0": 1.0}, fixed="crank0")
-    run = mbd.simulate(m, 10, step=1e-3, q=at.q, v=at.v, every=100)
+    run = m.simulate(10, step=1e-3, q=at.q, v=at.v, every=100)
     for t, (x, y) in N_FOUR_BAR[windows]:
         angle = run.q[np.argmin(np.abs(run.time - t)), 0]
         assert np.hypot(np.sin(angle) - x, np.cos(angle) - y) < 1e-6
@@ -47,7 +47,7 @@ def test_pendulum():
         .joint("pin", "revolute", "base", "bob", axis=(0, 1, 0))
     )
     m = mbd.Mechanism.build(b)
-    run = mbd.simulate(m, 10, step=1e-3, every=1000)
+    run = m.simulate(10, step=1e-3, every=1000)
     place = -np.array([np.cos(run.q[:, 0]), -np.sin(run.q[:, 0])]).T
     assert np.allclose(place[5], (-0.9423054350, -0.3347543384), atol=1e-8)
     assert np.allclose(place[10], (-0.2750874626, -0.9614192050), atol=1e-8)
@@ -58,7 +58,7 @@ def test_pendulum():
 def test_a_tree_moves_as_scipy_says():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     q = np.linspace(-0.5, 0.7, 7)
-    run = mbd.simulate(arm, 0.5, step=5e-4, q=q)
+    run = arm.simulate(0.5, step=5e-4, q=q)
     forward, still = arm.kernel("forward_dynamics"), np.zeros(7)
 
     def rate(_, y):
@@ -73,7 +73,7 @@ def test_a_floating_body_spins_and_falls_freely():
     b = mbd.Builder("top", root="body").link("body", 2.0, (0, 0, 0), (0.1, 0.2, 0.25))
     m = mbd.Mechanism.build(b, floating=True)
     v = np.array([1.0, 2.0, 3.0, 5.0, 0.1, 0.2])
-    run = mbd.simulate(m, 2.0, step=1e-3, v=v, every=10)
+    run = m.simulate(2.0, step=1e-3, v=v, every=10)
     assert np.abs(np.linalg.norm(run.q[:, 3:], axis=1) - 1).max() < 1e-14
     t = run.time
     assert np.allclose(run.q[:, 2], 3 * t - 9.81 * t**2 / 2, atol=1e-9)
@@ -89,7 +89,7 @@ def test_torques_do_the_work_that_the_energy_gains():
         out[0] = 20.0 - 3.0 * v[0]
         return out
 
-    run = mbd.simulate(bar, 1.0, step=1e-3, q=at.q, v=at.v, torque=traced)
+    run = bar.simulate(1.0, step=1e-3, q=at.q, v=at.v, torque=traced)
     power = (run.tau * run.v).sum(axis=1)
     work = simpson(power, x=run.time)
     assert np.isclose(run.energy[-1] - run.energy[0], work, rtol=1e-5)
@@ -99,7 +99,7 @@ def test_torques_do_the_work_that_the_energy_gains():
 def test_loads_of_a_run_move_every_link_as_it_moves():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
-    run = mbd.simulate(bar, 1.0, step=1e-3, q=at.q, v=at.v, every=50)
+    run = bar.simulate(1.0, step=1e-3, q=at.q, v=at.v, every=50)
     loads = run.joint_loads(in_="child")
     assert loads.joints == ("crank", "elbow", "wrist", "pin")
     assert np.abs(loads.actuation).max() < 1e-9 * np.abs(loads.force).max()
@@ -122,7 +122,7 @@ def test_loads_of_a_run_move_every_link_as_it_moves():
 def test_records_are_every_so_many_steps_and_the_end():
     bar = four_bar()
     at = bar.assemble({"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.1, step=1e-3, q=at.q, every=30)
+    run = bar.simulate(0.1, step=1e-3, q=at.q, every=30)
     assert np.allclose(run.time, [0, 0.03, 0.06, 0.09, 0.1])
     assert run.steps == 100
 
@@ -130,20 +130,20 @@ def test_records_are_every_so_many_steps_and_the_end():
 def test_a_run_goes_on_from_its_last_state_to_the_same_digits():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
-    whole = mbd.simulate(bar, 1.0, step=1e-3, q=at.q, v=at.v, every=500)
-    half = mbd.simulate(bar, 0.5, step=1e-3, q=at.q, v=at.v)
+    whole = bar.simulate(1.0, step=1e-3, q=at.q, v=at.v, every=500)
+    half = bar.simulate(0.5, step=1e-3, q=at.q, v=at.v)
     q, v = half.state()
-    rest = mbd.simulate(bar, 0.5, step=1e-3, q=q, v=v, start=0.5)
+    rest = bar.simulate(0.5, step=1e-3, q=q, v=v, start=0.5)
     assert np.array_equal(rest.q[-1], whole.q[-1])
 
 
 def test_risky_steps_are_taken_in_parts_and_give_the_same_motion(monkeypatch):
     m = n_four_bar(2)
     at = m.assemble(velocity={"crank0": 1.0}, fixed="crank0")
-    easy = mbd.simulate(m, 2.0, step=1e-3, q=at.q, v=at.v, every=100)
+    easy = m.simulate(2.0, step=1e-3, q=at.q, v=at.v, every=100)
     monkeypatch.setattr(compiled_run, "STEP_RISK", 1e3)
     monkeypatch.setattr(passage, "STEP_RISK", 1e3)
-    careful = mbd.simulate(m, 2.0, step=1e-3, q=at.q, v=at.v, every=100)
+    careful = m.simulate(2.0, step=1e-3, q=at.q, v=at.v, every=100)
     assert careful.detours > 0
     assert np.allclose(careful.time, easy.time, atol=1e-12)
     assert np.allclose(careful.q, easy.q, atol=1e-9)
@@ -154,7 +154,7 @@ def test_a_start_in_a_singular_position_is_carried_out_of_it():
     flat = {f"crank{k}": np.pi / 2 for k in range(3)} | {f"bar{k}": -np.pi / 2 for k in range(2)}
     at = m.assemble(flat, velocity={name: 3.0 for name in flat if "crank" in name})
     v = np.array([3.0 if "crank" in name else -3.0 for name in m.coordinate_names])
-    run = mbd.simulate(m, 0.5, step=1e-3, q=at.q, v=v, every=10)
+    run = m.simulate(0.5, step=1e-3, q=at.q, v=v, every=10)
     assert run.finished
     assert np.abs(run.energy / run.energy[0] - 1).max() < 1e-6
 
@@ -177,7 +177,7 @@ def test_a_start_in_a_singular_position_is_carried_out_of_it():
 def test_what_cannot_start_is_explained(options, message):
     duration = options.pop("duration", 0.1)
     with pytest.raises(StateError, match=message):
-        mbd.simulate(four_bar(), duration, **options)
+        four_bar().simulate(duration, **options)
 
 
 def test_a_motion_that_cannot_go_on_keeps_what_it_has():
@@ -190,8 +190,8 @@ def test_a_motion_that_cannot_go_on_keeps_what_it_has():
         return out
 
     with pytest.raises(SolveError, match="stopped at t ="):
-        mbd.simulate(bar, 5.0, step=1e-3, q=at.q, torque=torque)
-    run = mbd.simulate(bar, 5.0, step=1e-3, q=at.q, torque=torque, check=False)
+        bar.simulate(5.0, step=1e-3, q=at.q, torque=torque)
+    run = bar.simulate(5.0, step=1e-3, q=at.q, torque=torque, check=False)
     assert not run.finished
     assert 0 < len(run.time) < 5000
     assert np.isfinite(run.q).all()

@@ -43,7 +43,7 @@ ACTING = {
 def test_a_step_in_c_has_the_digits_of_a_run(bar, tmp_path, kind):
     robot, q, v = bar
     system = mbd.System(robot, **ACTING[kind])
-    run = mbd.simulate(system, 0.05, q=q, v=v)
+    run = system.simulate(0.05, q=q, v=v)
     equations = mbd.Equations(system, q=q, v=v)
     q_end, v_end, _ = InC(equations, tmp_path).march(equations, 50)
     assert np.array_equal(q_end, run.q[-1])
@@ -64,7 +64,7 @@ def test_tables_stand_in_the_c_file(bar, tmp_path, what):
         at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
         q, v = at.q, at.v
     system = mbd.System(robot, **acting)
-    run = mbd.simulate(system, 0.1, q=q, v=v)
+    run = system.simulate(0.1, q=q, v=v)
     equations = mbd.Equations(system, q=q, v=v)
     q_end, v_end, _ = InC(equations, tmp_path).march(equations, 100)
     assert np.abs(q_end - run.q[-1]).max() < 1e-13
@@ -76,7 +76,7 @@ def test_c_tells_loads_energies_and_functions_of_each_step(bar, tmp_path):
     joints = ["elbow", robot.model.cuts[0].name]
     outputs = {"power": lambda t, q, v: 1.5 * v[0]}
     system = mbd.System(robot, torque={"crank": 1.5}, loads=joints, outputs=outputs)
-    run = mbd.simulate(system, 0.02, q=q, v=v)
+    run = system.simulate(0.02, q=q, v=v)
     equations = mbd.Equations(system, q=q, v=v)
     step = InC(equations, tmp_path)
     told = step.march(equations, 20)[2]
@@ -96,7 +96,7 @@ def test_large_machines_with_quaternions_step_in_c(tmp_path, name):
     q, v = robot.assemble().q, np.linspace(-0.1, 0.1, robot.nv)
     if robot.model.has_loops:
         v = None
-    run = mbd.simulate(robot, 0.005, q=q, v=v)
+    run = robot.simulate(0.005, q=q, v=v)
     equations = mbd.Equations(robot, q=q, v=v)
     q_end, v_end, _ = InC(equations, tmp_path).march(equations, 5)
     assert np.array_equal(q_end, run.q[-1])
@@ -106,7 +106,7 @@ def test_large_machines_with_quaternions_step_in_c(tmp_path, name):
 def test_a_vehicle_on_springs_steps_in_c(tmp_path):
     """The 6x6 of Cho09, with the suspensions of its file."""
     robot = mbd.load("urdf/six_wheeler.urdf")
-    run = mbd.simulate(robot, 0.05)
+    run = robot.simulate(0.05)
     equations = mbd.Equations(robot)
     q_end, v_end, _ = InC(equations, tmp_path).march(equations, 50)
     assert np.array_equal(q_end, run.q[-1])

@@ -39,9 +39,7 @@ def test_steps_that_begin_short_follow_the_exact_motion(damping):
     for kind, steps in ((mbd.integrators.HHT, 200), (mbd.integrators.GeneralisedAlpha, 400)):
         for tolerance, error in ((1e-6, 2e-4), (1e-8, 1e-5)):
             scheme = kind(tolerance=tolerance)
-            run = mbd.simulate(
-                damped(damping), 1.0, step=0.1, q=START[0], v=START[1], integrator=scheme
-            )
+            run = damped(damping).simulate(1.0, step=0.1, q=START[0], v=START[1], integrator=scheme)
             assert run.finished and (tolerance < 1e-6 or run.facts["steps"] < steps)
             assert np.abs(run.q[-1] - exact(damping, 1.0)).max() < error
             assert abs(run.v[-1, 1]) < 1e-3
@@ -50,4 +48,4 @@ def test_steps_that_begin_short_follow_the_exact_motion(damping):
 def test_fixed_steps_are_refused_with_that_advice():
     for scheme in ("newmark", "hht", "generalised_alpha"):
         with pytest.raises(mbd.errors.SolveError, match=r"t = 0 s: .*HHT\(tolerance=1e-6\)"):
-            mbd.simulate(damped(1e6), 1.0, step=0.01, q=START[0], v=START[1], integrator=scheme)
+            damped(1e6).simulate(1.0, step=0.01, q=START[0], v=START[1], integrator=scheme)

@@ -66,8 +66,8 @@ def test_every_kind_of_input_is_taken_by_every_road(bar, kind):
     """A run, a batch, a stepper with the same machine code; SciPy on the right-hand side."""
     robot, q, v = bar
     given = acting(kind)
-    run = mbd.simulate(robot, 0.4, step=1e-3, q=q, v=v, **given)
-    many = mbd.simulate_batch(robot, 0.4, step=1e-3, q=[q] * 3, v=v, **given)
+    run = robot.simulate(0.4, step=1e-3, q=q, v=v, **given)
+    many = robot.simulate(0.4, step=1e-3, q=[q] * 3, v=v, **given)
     assert np.array_equal(many.q[1], run.q) and np.array_equal(many.v[2], run.v)
     assert np.abs(many.a[1] - run.a).max() < 1e-9 * np.abs(run.a).max()
     assert np.allclose(many.tau[0], run.tau, atol=1e-12)
@@ -78,7 +78,7 @@ def test_every_kind_of_input_is_taken_by_every_road(bar, kind):
     for k in range(400):
         state = core(*state, np.zeros(3), none, 1e-3, float(run.time[k]))
     assert np.abs(state[0] - run.q[-1]).max() < 1e-12
-    rates = mbd.right_hand_side(robot, q=q, v=v, span=(0.0, 0.4), **given)
+    rates = robot.right_hand_side(q=q, v=v, span=(0.0, 0.4), **given)
     found = solve_ivp(rates, (0.0, 0.4), rates.start, rtol=1e-11, atol=1e-11, method="DOP853")
     assert np.abs(found.y[:3, -1] - run.q[-1]).max() < 1e-8
 
@@ -92,8 +92,8 @@ def test_every_kind_of_prescribed_motion_is_taken_by_every_road(bar, kind):
         "table": (times, q[0] + times**2),
         "number": float(q[0]),
     }[kind]
-    run = mbd.simulate(robot, 0.4, prescribed={"crank": motion}, q=q, every=10)
-    many = mbd.simulate_batch(robot, 0.4, prescribed={"crank": motion}, q=[q] * 2, every=10)
+    run = robot.simulate(0.4, prescribed={"crank": motion}, q=q, every=10)
+    many = robot.simulate(0.4, prescribed={"crank": motion}, q=[q] * 2, every=10)
     assert np.array_equal(many.q[1], run.q)
     assert np.allclose(
         many.prescribed_forces["crank"][0], run.prescribed_forces["crank"], atol=1e-9
@@ -117,31 +117,31 @@ def test_a_sampled_function_is_held_for_a_step(bar):
         return 3.0 * np.cos(4.0 * t) - 0.5 * v[0]
 
     given = {"torque": {"crank": mbd.Sampled(control)}}
-    run = mbd.simulate(robot, 0.1, step=1e-3, q=q, v=v, **given)
+    run = robot.simulate(0.1, step=1e-3, q=q, v=v, **given)
     assert set(np.round(run.time[:-1], 12)) <= set(np.round(asked, 12))
     state = q, v
     for k in range(100):
         tau = {"crank": float(run.tau[k, 0])}
-        one = mbd.simulate(robot, 1e-3, step=1e-3, q=state[0], v=state[1], torque=tau, check=False)
+        one = robot.simulate(1e-3, step=1e-3, q=state[0], v=state[1], torque=tau, check=False)
         state = one.q[-1], one.v[-1]
     assert np.abs(state[0] - run.q[-1]).max() < 1e-12
     errors = []
-    smooth = mbd.simulate(
-        robot, 0.1, step=1e-4, q=q, v=v, torque={"crank": lambda t, q, v: control(t, q, v)}
+    smooth = robot.simulate(
+        0.1, step=1e-4, q=q, v=v, torque={"crank": lambda t, q, v: control(t, q, v)}
     )
     for step in (2e-3, 1e-3):
-        found = mbd.simulate(robot, 0.1, step=step, q=q, v=v, **given)
+        found = robot.simulate(0.1, step=step, q=q, v=v, **given)
         errors.append(np.abs(found.q[-1] - smooth.q[-1]).max())
     assert 1.7 < errors[0] / errors[1] < 2.3  # of the first order, as is said
-    many = mbd.simulate_batch(robot, 0.1, step=1e-3, q=[q] * 2, v=v, **given)
+    many = robot.simulate(0.1, step=1e-3, q=[q] * 2, v=v, **given)
     assert np.array_equal(many.q[0], run.q)
 
 
 def test_parameters_of_one_run_are_those_of_a_variant(bar):
     robot, q, v = bar
     given = {"coupler.mass": 3.0, "gravity": [0.0, 0.0, -1.62]}
-    run = mbd.simulate(robot, 0.2, q=q, v=v, parameters=given)
-    many = mbd.simulate_batch(robot, 0.2, q=[q] * 2, v=v, parameters=given)
+    run = robot.simulate(0.2, q=q, v=v, parameters=given)
+    many = robot.simulate(0.2, q=[q] * 2, v=v, parameters=given)
     assert np.array_equal(run.q, many.q[1])
     assert run.facts["balance"] < 1e-9
 
@@ -152,8 +152,7 @@ def test_loads_that_steps_tell_are_those_computed_afterwards(bar, kind, every):
     robot, q, v = bar
     joints = ["elbow", *(cut.name for cut in robot.model.cuts)]
     given = acting(kind)
-    run = mbd.simulate(
-        robot,
+    run = robot.simulate(
         0.4,
         q=q,
         v=v,
@@ -162,7 +161,7 @@ def test_loads_that_steps_tell_are_those_computed_afterwards(bar, kind, every):
         outputs={"power": lambda t, q, v: q[0] * v[0]},
         **given,
     )
-    plain = mbd.simulate(robot, 0.4, q=q, v=v, every=every, **given)
+    plain = robot.simulate(0.4, q=q, v=v, every=every, **given)
     assert np.array_equal(run.time, plain.time)
     assert np.abs(run.q - plain.q).max() < 1e-13
     after = plain.joint_loads(joints)
@@ -179,8 +178,8 @@ def test_loads_told_past_a_flat_position_are_the_smooth_ones():
     flat = four_bar()
     at = flat.assemble(near={"crank": 1.0}, fixed="crank", velocity={"crank": 4.0})
     options = {"q": at.q, "v": at.v, "step": 1e-3}
-    run = mbd.simulate(flat, 0.5, loads=["elbow"], **options)
-    plain = mbd.simulate(flat, 0.5, **options)
+    run = flat.simulate(0.5, loads=["elbow"], **options)
+    plain = flat.simulate(0.5, **options)
     assert run.detours > 0
     assert np.isfinite(run.loads.force).all()
     after = plain.joint_loads(["elbow"])
@@ -197,7 +196,7 @@ def test_a_run_with_loads_compiles_two_modules_and_chooses_rows_once(bar, monkey
     monkeypatch.setattr(
         cache.Store, "get", lambda self, form, make: made.append(form) or get(self, form, make)
     )
-    run = mbd.simulate(fresh, 0.1, q=q, v=v, torque={"crank": 1.25}, loads=["elbow", "crank"])
+    run = fresh.simulate(0.1, q=q, v=v, torque={"crank": 1.25}, loads=["elbow", "crank"])
     assert np.isfinite(run.loads.force).all()
     assert len(made) <= 2
 
@@ -211,17 +210,15 @@ def test_loads_of_two_joints_cost_less_than_a_tenth_of_the_operations_of_a_step(
 def test_what_does_not_go_together_is_explained(bar):
     robot, q, _ = bar
     system = mbd.System(robot, torque={"crank": 1.0})
-    assert mbd.simulate(system, 0.01, q=q).tau[0, 0] == 1.0
+    assert system.simulate(0.01, q=q).tau[0, 0] == 1.0
     with pytest.raises(StateError, match="a System has its own"):
-        mbd.simulate(system, 0.01, torque={"crank": 2.0})
-    with pytest.raises(StateError, match="one trajectory"):
-        mbd.simulate(mbd.System(robot, torque={"crank": [1.0, 2.0]}), 0.01)
+        system.simulate(0.01, torque={"crank": 2.0})
     with pytest.raises(StateError, match="the table goes from"):
-        mbd.simulate(mbd.System(robot, torque={"crank": ([0, 1], [0, 1])}), 2.0)
+        mbd.System(robot, torque={"crank": ([0, 1], [0, 1])}).simulate(2.0)
     with pytest.raises(StateError, match="none were asked for"):
-        _ = mbd.simulate(robot, 0.01, q=q).loads
+        _ = robot.simulate(0.01, q=q).loads
     with pytest.raises(StateError, match="input"):
-        mbd.simulate(robot, 0.01, torque={"crank": mbd.Input("a")}, inputs={"b": 1.0})
+        robot.simulate(0.01, torque={"crank": mbd.Input("a")}, inputs={"b": 1.0})
 
 
 @pytest.mark.parametrize("every", [1, 7])
@@ -236,10 +233,10 @@ def test_loads_that_steps_of_a_batch_tell_are_those_computed_afterwards(bar, kin
         "every": every,
         "parameters": {"coupler.mass": np.arange(1, 12)},
     }
-    told = mbd.simulate_batch(
-        robot, 0.1, loads=joints, outputs={"x": lambda t, q, v: q[0] + t}, **options, **given
+    told = robot.simulate(
+        0.1, loads=joints, outputs={"x": lambda t, q, v: q[0] + t}, **options, **given
     )
-    plain = mbd.simulate_batch(robot, 0.1, **options, **given)
+    plain = robot.simulate(0.1, **options, **given)
     assert np.abs(told.q - plain.q).max() < 1e-13
     after = plain.joint_loads(joints)
     assert np.abs(told.loads.force - after.force).max() < 1e-12 * np.abs(after.force).max()
@@ -254,7 +251,7 @@ def test_a_batch_tells_loads_past_a_flat_position_too():
         flat.assemble({"crank": a}, fixed="crank", velocity={"crank": 4.0}) for a in (1.0, 0.2)
     ]
     q, v = np.array([at.q for at in starts]), np.array([at.v for at in starts])
-    many = mbd.simulate_batch(flat, 0.5, q=q, v=v, loads=["elbow"])
-    after = mbd.simulate_batch(flat, 0.5, q=q, v=v).joint_loads(["elbow"])
+    many = flat.simulate(0.5, q=q, v=v, loads=["elbow"])
+    after = flat.simulate(0.5, q=q, v=v).joint_loads(["elbow"])
     assert np.isfinite(many.loads.force).all()
     assert np.abs(many.loads.force - after.force).max() < 1e-6 * np.abs(after.force).max()

@@ -25,7 +25,7 @@ def control(t, q, v):
 def answers(things):
     """What another process makes of them."""
     system, run, batch, start = things
-    again = mbd.simulate(system, 0.1, q=start)
+    again = system.simulate(0.1, q=start)
     return again.q, run.joint_loads().force, run.at(0.05).q, batch.joint_loads().force, run, batch
 
 
@@ -35,9 +35,9 @@ def test_systems_and_motions_travel_by_spawn_and_back():
     torque = {"crank": "5*sin(t)", "elbow": (TIMES, TIMES), "wrist": control}
     external = {"coupler": (TIMES, np.outer(TIMES, np.arange(6)))}
     system = mbd.System(bar, torque=torque, external=external, parameters={"coupler.mass": 3.0})
-    run = mbd.simulate(system, 0.1, q=q)
+    run = system.simulate(0.1, q=q)
     given = {"prescribed": {"crank": "0.5 + t^2"}, "parameters": {"coupler.mass": [1.0, 2.0]}}
-    batch = mbd.simulate_batch(bar, 0.1, **given)
+    batch = bar.simulate(0.1, **given)
     loads = run.joint_loads(), batch.joint_loads()
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         told = pool.apply(answers, ((system, run, batch, q),))
@@ -61,7 +61,7 @@ def asked_there(things):
 def test_mechanisms_solvers_motions_and_loads_travel_by_spawn_and_back():
     bar = four_bar(1, 2, 1.7, 2.5)
     q = bar.assemble({"crank": 0.5}, fixed="crank").q
-    run = mbd.simulate(bar, 0.1, q=q, every=5, torque={"crank": 1.0})
+    run = bar.simulate(0.1, q=q, every=5, torque={"crank": 1.0})
     names = bar.coordinate_names, bar.model.velocity_names
     motion = Motion(run.time, run.q, run.v, run.a, *names)
     request = LoadRequest.of(bar.model, "elbow", actuated="crank", in_="world")
@@ -103,7 +103,7 @@ def test_solvers_and_results_travel(tmp_path):
     again = pickle.loads(pickle.dumps(solver))
     one, other = solver(at.q, at.v, at.a), again(at.q, at.v, at.a)
     assert np.array_equal(one.force, other.force) and other.convention == one.convention
-    rates = mbd.right_hand_side(bar, prescribed={"crank": "0.5 + t"})
+    rates = bar.right_hand_side(prescribed={"crank": "0.5 + t"})
     travelled = pickle.loads(pickle.dumps(rates))
     assert np.array_equal(travelled(0.0, rates.start), rates(0.0, rates.start))
     dynamics = pickle.loads(pickle.dumps(bar.constrained_dynamics()))

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
-
 WHEELS = ["rear_contact", "front_contact"]
 LOADS = 612.836470588236, 309.303529411765
 """N, static, from the benchmark's masses and places by hand."""
@@ -30,7 +28,7 @@ def start(bicycle, speed, lean=0.0):
 
 def test_upright_it_goes_straight_at_any_speed(bicycle):
     at = start(bicycle, 5.0)
-    run = mbd.simulate(bicycle, 1.0, q=at.q, v=at.v, every=100)
+    run = bicycle.simulate(1.0, q=at.q, v=at.v, every=100)
     assert np.abs(run.v - at.v).max() < DIGITS
     assert np.abs(run.q[:, 0] - 5.0 * run.time).max() < DIGITS
 
@@ -41,7 +39,7 @@ def test_upright_it_goes_straight_at_any_speed(bicycle):
 def test_it_balances_itself_between_weave_and_capsize_speed(bicycle, speed, duration, least, most):
     """4.292 to 6.024 m/s; below, the weave grows."""
     at = start(bicycle, speed, lean=0.01)
-    run = mbd.simulate(bicycle, duration, q=at.q, v=at.v, every=100)
+    run = bicycle.simulate(duration, q=at.q, v=at.v, every=100)
     x, y, z, w = run.q[:, 3:7].T
     lean = np.abs(2.0 * (y * z + x * w))  # sine of the angle to the ground
     assert least < lean[-1] / lean[0] < most

@@ -62,7 +62,7 @@ def ask_everywhere(m: mbd.Mechanism, active: str, q: np.ndarray, v: np.ndarray) 
         "svd": lambda: dynamics.forward(q, v, tau, method="svd"),
         "inverse": lambda: dynamics.inverse(q, v, a),
         "inverse batch": lambda: dynamics.inverse(np.tile(q, (MANY, 1)), v, a),
-        "run": lambda: mbd.simulate(m, 1e-4, step=1e-4, q=q, v=v, check=False),
+        "run": lambda: m.simulate(1e-4, step=1e-4, q=q, v=v, check=False),
     }
     refused = []
     for road, ask in roads.items():
@@ -70,7 +70,7 @@ def ask_everywhere(m: mbd.Mechanism, active: str, q: np.ndarray, v: np.ndarray) 
             ask()
         except StateError:
             refused.append(road)
-    status = mbd.simulate_batch(m, 1e-4, step=1e-4, q=[q, q], v=[v, v]).status[0]
+    status = m.simulate(1e-4, step=1e-4, q=[q, q], v=[v, v]).status[0]
     return [*refused, *(["batch run"] if "not started" in status else [])]
 
 

@@ -77,7 +77,7 @@ def test_sobol_indices_of_ishigamis_function_are_its_closed_form() -> None:
     ends = (-np.pi, np.pi)
     design = studies.saltelli({"x1": ends, "x2": ends, "x3": ends}, 4096)
     assert len(design) == 4096 * 5
-    found = mbd.study(ishigami, design, batch=1000).sensitivity("y")
+    found = mbd.studies.study(ishigami, design, batch=1000).sensitivity("y")
     a, b = 7.0, 0.1
     v1, v2 = 0.5 * (1 + b * np.pi**4 / 5) ** 2, a**2 / 8
     v13 = 8 * b**2 * np.pi**8 / 225

@@ -265,10 +265,10 @@ def tabled(size: float) -> Any:
 def test_parts_of_other_code_are_not_believed(tmp_path: Path, make: Any) -> None:
     design = mbd.studies.table({"x": [1.0, 2.0]})
     for size in (2.0, 3.0):
-        found = mbd.study(make(size), design, folder=tmp_path)
+        found = mbd.studies.study(make(size), design, folder=tmp_path)
         assert found.reused == 0
         assert found["y"].tolist() == [size, 2.0 * size]
-    assert mbd.study(make(2.0), design, folder=tmp_path).reused == 2
+    assert mbd.studies.study(make(2.0), design, folder=tmp_path).reused == 2
 
 
 def test_the_key_of_a_part_counts_every_factor_and_its_name() -> None:
@@ -292,7 +292,9 @@ def test_a_study_that_differs_in_its_last_factor_alone_is_computed(tmp_path: Pat
         return {"y": columns["a"] + columns["b"]}
 
     for last in (1.0, 2.0):
-        found = mbd.study(total, mbd.studies.grid({"a": [0.0, 1.0], "b": [last]}), folder=tmp_path)
+        found = mbd.studies.study(
+            total, mbd.studies.grid({"a": [0.0, 1.0], "b": [last]}), folder=tmp_path
+        )
         assert (found.reused, found["y"].tolist()) == (0, [last, 1.0 + last])
 
 
@@ -302,8 +304,8 @@ def test_numbers_that_act_on_all_variants_count(tmp_path: Path) -> None:
     options = {"duration": 0.01, "near": {"crank": 0.5}, "outputs": ["peak coupler_pin.force"]}
     for mass in (1.0, 2.0):
         heavy = {"parameters": {"coupler.mass": mass}}
-        assert mbd.study(rocker, design, folder=tmp_path, **options, **heavy).reused == 0
-    assert mbd.study(rocker, design, folder=tmp_path, **options, **heavy, threads=2).reused == 2
+        assert rocker.study(design, folder=tmp_path, **options, **heavy).reused == 0
+    assert rocker.study(design, folder=tmp_path, **options, **heavy, threads=2).reused == 2
 
 
 def test_two_machines_that_a_function_asks_are_two(tmp_path: Path) -> None:
@@ -319,8 +321,8 @@ def test_two_machines_that_a_function_asks_are_two(tmp_path: Path) -> None:
 
     design = mbd.studies.table({"x": [0.1, 0.2]})
     for machine in (robot, heavy):
-        assert mbd.study(asks(machine), design, folder=tmp_path).reused == 0
-        assert mbd.study(asks(machine), design, folder=tmp_path).reused == 2
+        assert mbd.studies.study(asks(machine), design, folder=tmp_path).reused == 0
+        assert mbd.studies.study(asks(machine), design, folder=tmp_path).reused == 2
 
 
 REFUSED = {
@@ -365,8 +367,8 @@ def test_code_that_cannot_be_told_is_refused_where_parts_are_kept(
     module = loaded(tmp_path, user_program=text, user_helper=HELPER)
     design = mbd.studies.table({"x": [1.0]})
     with pytest.raises(mbd.MbdError, match=f"(?s)folder: .*{words}.*leave folder out"):
-        mbd.study(module.evaluate, design, folder=tmp_path / "parts")
-    assert mbd.study(module.evaluate, design)["x"] == 1.0
+        mbd.studies.study(module.evaluate, design, folder=tmp_path / "parts")
+    assert mbd.studies.study(module.evaluate, design)["x"] == 1.0
 
 
 def test_an_object_that_was_made_of_a_file_is_told_by_what_it_holds(tmp_path: Path) -> None:
@@ -377,7 +379,7 @@ def test_an_object_that_was_made_of_a_file_is_told_by_what_it_holds(tmp_path: Pa
     for content in ("123", "1234", "567"):
         gains.write_text(content)
         module = loaded(tmp_path, user_program=text.format(str(gains)), user_helper=HELPER)
-        found.append(mbd.study(module.evaluate, design, folder=tmp_path / "parts"))
+        found.append(mbd.studies.study(module.evaluate, design, folder=tmp_path / "parts"))
     assert [(one["y"][0], one.reused) for one in found] == [(3.0, 0), (4.0, 0), (3.0, 1)]
 
 
@@ -386,4 +388,4 @@ def test_a_torque_in_python_is_refused_with_words_of_studies(tmp_path: Path) -> 
     torque = {robot.model.velocity_names[0]: mbd.Sampled(lambda t, q, v: 0.1)}
     design = mbd.studies.grid({robot.coordinate_names[0]: [0.1]})
     with pytest.raises(mbd.MbdError, match=r"^folder: .*leave the folder out"):
-        mbd.study(robot, design, outputs=["energy"], duration=0.01, torque=torque, folder=tmp_path)
+        robot.study(design, outputs=["energy"], duration=0.01, torque=torque, folder=tmp_path)

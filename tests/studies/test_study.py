@@ -47,7 +47,7 @@ def design() -> studies.Design:
 
 @pytest.fixture(scope="module")
 def serial(rocker: mbd.Mechanism, design: studies.Design) -> studies.StudyResult:
-    return mbd.study(rocker, design, outputs=OUTPUTS, batch=20, **ROCKER)
+    return rocker.study(design, outputs=OUTPUTS, batch=20, **ROCKER)
 
 
 def same(one: studies.StudyResult, other: studies.StudyResult) -> bool:
@@ -63,12 +63,12 @@ def test_a_variant_has_the_numbers_of_its_own_run(
     assert serial.statuses == {"finished": 48}
     for k in (0, 19, 47):
         mass, speed = design.values[k]
-        model = mbd.simulate_batch(
-            rocker, 1e-3, parameters={"coupler.mass": [mass]}, q=rocker.assemble(ROCKER["near"]).q
+        model = rocker.simulate(
+            1e-3, parameters={"coupler.mass": [mass]}, q=rocker.assemble(ROCKER["near"]).q
         ).model_of(0)
         own = mbd.Mechanism(model)
         start = own.assemble(ROCKER["near"], velocity={"crank": speed}, fixed=["crank"])
-        run = mbd.simulate(own, 0.02, q=start.q, v=start.v, every=4)
+        run = own.simulate(0.02, q=start.q, v=start.v, every=4)
         pin = run.joint_loads("coupler_pin")
         expected = {
             "pin": np.linalg.norm(pin.force[:, 0], axis=1).max(),
@@ -86,7 +86,7 @@ def test_components_that_are_not_determined_are_nan_and_do_not_count_in_sizes(
     rocker: mbd.Mechanism,
 ) -> None:
     outputs = ["peak coupler_pin.moment.z", "peak coupler_pin.force"]
-    found = mbd.study(rocker, studies.grid({"coupler.mass": 1.0}), outputs=outputs, **ROCKER)
+    found = rocker.study(studies.grid({"coupler.mass": 1.0}), outputs=outputs, **ROCKER)
     assert np.isnan(found[outputs[0]]).all()
     assert np.isfinite(found[outputs[1]]).all()
 
@@ -95,9 +95,7 @@ def test_threads_and_parts_of_another_size_give_the_same_bits(
     rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
 ) -> None:
     with ThreadPoolExecutor(2) as pool:
-        threads = mbd.study(
-            rocker, design, outputs=OUTPUTS, batch=7, ahead=3, executor=pool, **ROCKER
-        )
+        threads = rocker.study(design, outputs=OUTPUTS, batch=7, ahead=3, executor=pool, **ROCKER)
     assert same(serial, threads)
 
 
@@ -108,12 +106,12 @@ def test_processes_a_dask_cluster_and_this_process_give_the_same_bits(
 
     options = {"outputs": OUTPUTS, "batch": 20, **ROCKER}
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        assert same(serial, mbd.study(rocker, design, executor=pool, **options))
+        assert same(serial, rocker.study(design, executor=pool, **options))
     with (
         LocalCluster(1, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        assert same(serial, mbd.study(rocker, design, executor=client, **options))
+        assert same(serial, rocker.study(design, executor=client, **options))
 
 
 class LargeCluster:
@@ -158,7 +156,7 @@ def test_every_thread_of_a_large_cluster_has_a_part_and_one_that_waits(
 ) -> None:
     cluster = LargeCluster(threads)
     values = np.arange(300.0)
-    found = mbd.study(double, studies.table({"x": values}), executor=cluster, batch=1)
+    found = studies.study(double, studies.table({"x": values}), executor=cluster, batch=1)
     assert cluster.most == parts
     assert np.array_equal(found["y"], 2.0 * values)
 
@@ -172,7 +170,7 @@ def test_a_study_that_was_killed_goes_on_to_the_same_bits(
         "import time, mbd_bridge as mbd\n"
         f"design = mbd.studies.sobol({FACTORS!r}, 48, seed=2)\n"
         "rocker = mbd.load(mbd.models()['crank_rocker'])\n"
-        f"mbd.study(rocker, design, outputs={OUTPUTS!r}, batch=8, folder={str(folder)!r},\n"
+        f"rocker.study(design, outputs={OUTPUTS!r}, batch=8, folder={str(folder)!r},\n"
         f"    progress=lambda number: time.sleep(0.3), **{ROCKER!r})\n"
     )
     running = subprocess.Popen([sys.executable, script], env={**os.environ})
@@ -183,10 +181,10 @@ def test_a_study_that_was_killed_goes_on_to_the_same_bits(
     running.wait()
     done = len(list(folder.glob("*.parquet")))
     assert 2 <= done < 6
-    resumed = mbd.study(rocker, design, outputs=OUTPUTS, batch=8, folder=folder, **ROCKER)
+    resumed = rocker.study(design, outputs=OUTPUTS, batch=8, folder=folder, **ROCKER)
     assert resumed.reused == 8 * done
     assert same(serial, resumed)
-    again = mbd.study(rocker, design, outputs=OUTPUTS, batch=8, folder=folder, **ROCKER)
+    again = rocker.study(design, outputs=OUTPUTS, batch=8, folder=folder, **ROCKER)
     assert again.reused == 48
     assert same(serial, again)
     assert again.statuses == serial.statuses
@@ -200,7 +198,7 @@ def test_parts_are_read_for_the_same_question_only(tmp_path: Path) -> None:
     def asked(machine: mbd.Mechanism = robot, folder: Path = tmp_path, **more: Any) -> int:
         outputs = more.pop("outputs", [f"peak {joint}.force"])
         options = {"duration": 0.01, "outputs": outputs, "folder": folder, **more}
-        return mbd.study(machine, few, **options).reused
+        return machine.study(few, **options).reused
 
     assert asked() == 0
     assert asked() == 2
@@ -219,13 +217,13 @@ def test_parts_are_read_for_the_same_question_only(tmp_path: Path) -> None:
 def test_a_damaged_part_is_computed_again(tmp_path: Path, rocker: mbd.Mechanism) -> None:
     few = studies.sobol(FACTORS, 4, seed=0)
     options = {"outputs": ["final rocker"], "folder": tmp_path, **ROCKER}
-    first = mbd.study(rocker, few, **options)
+    first = rocker.study(few, **options)
     (part,) = tmp_path.glob("*.parquet")
     whole = part.read_bytes()
     for damaged in (b"", whole[:100], whole[: len(whole) // 2] + b"\0" * 40):
         part.write_bytes(damaged)
         with pytest.warns(mbd.MbdWarning, match="1 part of the study in .* computed again"):
-            again = mbd.study(rocker, few, **options)
+            again = rocker.study(few, **options)
         assert again.reused == 0
         assert same(first, again)
     assert part.read_bytes() == whole
@@ -262,7 +260,7 @@ def test_loads_of_states_are_those_of_the_mechanism() -> None:
         {joint: (-1.0, 1.0), f"{joint}.vel": (0.0, 1.0), f"{joint}.acc": stats.norm(0.0, 2.0)}, 16
     )
     outputs = [f"{joint}.force", f"{joint}.moment.x", f"{joint}.actuation"]
-    found = mbd.study(robot, design, outputs=outputs)
+    found = robot.study(design, outputs=outputs)
     q, v, a = (np.zeros((16, robot.nv)) for _ in range(3))
     q[:, 1], v[:, 1], a[:, 1] = design.values.T
     own = robot.joint_loads(q, v, a, joints=[joint])
@@ -270,7 +268,7 @@ def test_loads_of_states_are_those_of_the_mechanism() -> None:
     assert np.array_equal(found[outputs[1]], own.moment[:, 0, 0])
     assert np.array_equal(found[outputs[2]], own.actuation[:, 0])
     masses = studies.grid({f"{link}.mass": [1.0, 3.0]})
-    heavy = mbd.study(robot, masses, outputs=outputs[:1])[outputs[0]]
+    heavy = robot.study(masses, outputs=outputs[:1])[outputs[0]]
     assert heavy[1] - heavy[0] == pytest.approx(2.0 * 9.81, rel=1e-9)
 
 
@@ -281,8 +279,7 @@ def test_prescribed_motions_begin_where_they_are_prescribed(
     pendulum = mbd.load(mbd.models()["pendulum"])
     for machine, link in ((rocker, "coupler"), (pendulum, pendulum.model.links[-1].name)):
         name = machine.coordinate_names[0]
-        found = mbd.study(
-            machine,
+        found = machine.study(
             studies.grid({f"{link}.mass": [1.0, 2.0]}),
             duration=0.02,
             outputs={"first": f"initial {name}", "rate": f"final {name}.vel"},
@@ -296,8 +293,7 @@ def test_prescribed_motions_begin_where_they_are_prescribed(
 
 def test_one_factor_may_change_several_things(rocker: mbd.Mechanism) -> None:
     design = studies.grid({"size": [1.0, 2.0]})
-    found = mbd.study(
-        rocker,
+    found = rocker.study(
         design,
         variables=lambda f: {"coupler.mass": f["size"], "crank.vel": 3.0 * f["size"]},
         outputs=["initial crank.vel"],
@@ -308,8 +304,7 @@ def test_one_factor_may_change_several_things(rocker: mbd.Mechanism) -> None:
 
 def test_a_variant_in_trouble_leaves_the_others_alone(rocker: mbd.Mechanism) -> None:
     design = studies.grid({"coupler_pin.predecessor.xyz.x": [0.48, 9.0]})
-    found = mbd.study(
-        rocker,
+    found = rocker.study(
         design,
         variables=lambda f: {
             "coupler_pin.predecessor.xyz": np.stack(
@@ -344,7 +339,7 @@ def far(values: Any) -> dict[str, Any]:
 def test_variants_in_trouble_are_grouped_with_an_example(rocker: mbd.Mechanism) -> None:
     values = [0.48, *np.linspace(5.0, 9.0, 40), 0.47]
     for batch in (7, 4096):
-        found = mbd.study(rocker, **far(values), batch=batch)
+        found = rocker.study(**far(values), batch=batch)
         assert list(found.statuses.values()) == [2, 40]
         assert found["status"].tolist() == [0.0, *[1.0] * 40, 0.0]
         (sentence,) = found.trouble()
@@ -370,7 +365,7 @@ def test_variants_in_trouble_share_their_machine_code(
         machine = rocker.with_payload("coupler", 0.1 + len(more))  # nobody has its machine code
         for values in ([0.48, 5.0, 6.0], [0.48, *np.linspace(7.0, 9.0, 9)]):
             values = [0.0, *values] if more else values
-            mbd.study(machine, **{**far(values), **more})
+            machine.study(**{**far(values), **more})
             numbers.append(len(list(tmp_path.glob("*.kernel"))))
         assert numbers[0] > before
         assert numbers[0] == numbers[1]
@@ -380,9 +375,7 @@ def test_variants_that_stop_in_their_first_step_leave_the_others_alone(
     rocker: mbd.Mechanism,
 ) -> None:
     design = studies.table({"crank.vel": [1e5, 1e100, 2.0, 1e4]})
-    found = mbd.study(
-        rocker, design, outputs=["peak coupler_pin.force", "peak crank.acc"], **ROCKER
-    )
+    found = rocker.study(design, outputs=["peak coupler_pin.force", "peak crank.acc"], **ROCKER)
     assert found["finished"].tolist() == [0.0, 0.0, 1.0, 0.0]
     assert np.isfinite(found["peak coupler_pin.force"]).tolist() == [False, False, True, False]
     assert "errs by more than a turn" in str(found.trouble())
@@ -396,8 +389,7 @@ def test_numbers_that_no_mechanism_has_are_refused_before_anything_is_computed(
     spring = mbd.forces.JointSpring("rocker", stiffness=3.0, damping=0.2, name="spring")
     for factor in ("coupler.mass", "coupler.inertia.yy", "spring.damping"):
         with pytest.raises(mbd.MbdError, match="-1"):
-            mbd.study(
-                rocker,
+            rocker.study(
                 studies.table({factor: [*[1.0] * 8, -1.0]}),
                 outputs=["rocker"],
                 forces=[spring],
@@ -411,7 +403,7 @@ def test_numbers_that_no_mechanism_has_are_refused_before_anything_is_computed(
 def test_a_study_with_gaps_is_saved_with_their_reasons(
     rocker: mbd.Mechanism, tmp_path: Path
 ) -> None:
-    found = mbd.study(rocker, **far([0.48, 7.0]))
+    found = rocker.study(**far([0.48, 7.0]))
     for suffix in (".csv", ".parquet", ".npz", ".h5"):
         file = tmp_path / f"study{suffix}"
         found.save(file)
@@ -426,8 +418,8 @@ def test_a_study_that_fails_from_the_first_variant_on_stops(rocker: mbd.Mechanis
         mbd.MbdError,
         match=r"none of the 17 variants tried first, .* That of x = 5: not started: .*coupler_pin",
     ):
-        mbd.study(rocker, **far(np.linspace(5.0, 9.0, 100_000)))
-    found = mbd.study(rocker, **far([7.0, 8.0, 9.0, 0.48]))
+        rocker.study(**far(np.linspace(5.0, 9.0, 100_000)))
+    found = rocker.study(**far([7.0, 8.0, 9.0, 0.48]))
     assert found["finished"].tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
@@ -446,17 +438,17 @@ def test_functions_that_return_something_else_are_told_what_is_expected(
     rocker: mbd.Mechanism, returned: Any, words: str
 ) -> None:
     with pytest.raises(mbd.MbdError, match=words):
-        mbd.study(lambda columns: returned, studies.table({"x": [1.0, 2.0]}))
+        mbd.studies.study(lambda columns: returned, studies.table({"x": [1.0, 2.0]}))
     words = words.replace("output", "variables:").replace("numbers by name", "values by name .*")
     with pytest.raises(mbd.MbdError, match=words):
-        mbd.study(rocker, **{**far([0.48]), "variables": lambda columns: returned})
+        rocker.study(**{**far([0.48]), "variables": lambda columns: returned})
 
 
 def test_progress_is_told_within_a_part(
     rocker: mbd.Mechanism, design: studies.Design, serial: studies.StudyResult
 ) -> None:
     told: list[int] = []
-    found = mbd.study(rocker, design, outputs=OUTPUTS, progress=told.append, **ROCKER)
+    found = rocker.study(design, outputs=OUTPUTS, progress=told.append, **ROCKER)
     assert sum(told) == 48 and len(told) > 1 and min(told) >= 0
     assert same(serial, found)
 
@@ -466,7 +458,7 @@ def test_names_of_outputs_stay_the_same_over_the_parts() -> None:
         return {"y" if columns["x"][0] < 2.0 else "z": columns["x"]}
 
     with pytest.raises(mbd.MbdError, match="the same names of all variants, got z from variant 2"):
-        mbd.study(evaluate, studies.table({"x": np.arange(4.0)}), batch=1)
+        studies.study(evaluate, studies.table({"x": np.arange(4.0)}), batch=1)
 
 
 def test_a_system_and_its_inputs_can_be_varied() -> None:
@@ -474,9 +466,9 @@ def test_a_system_and_its_inputs_can_be_varied() -> None:
     name = robot.model.velocity_names[0]
     system = mbd.System(robot, torque={name: mbd.Input("motor")})
     design = studies.grid({"motor": [0.0, 1.0]})
-    found = mbd.study(system, design, outputs=[f"final {name}.vel"], duration=0.01)
+    found = system.study(design, outputs=[f"final {name}.vel"], duration=0.01)
     still, pushed = found[f"final {name}.vel"]
-    alone = mbd.simulate(robot, 0.01, torque={name: 1.0})
+    alone = robot.simulate(0.01, torque={name: 1.0})
     assert still == 0.0
     assert pushed == pytest.approx(alone.v[-1, 0], rel=1e-12)
 
@@ -514,12 +506,12 @@ def test_what_cannot_be_studied_is_refused(
     few = studies.sobol(FACTORS, 2, seed=0)
     given = {"outputs": ["final rocker"], **ROCKER, **options}
     with pytest.raises(mbd.MbdError, match=words):
-        mbd.study(rocker, few, **given)
+        rocker.study(few, **given)
 
 
 def test_unknown_factors_are_named(rocker: mbd.Mechanism) -> None:
     with pytest.raises(mbd.MbdError, match=r"copler\.mass"):
-        mbd.study(rocker, studies.grid({"copler.mass": [1.0]}), outputs=["rocker"], **ROCKER)
+        rocker.study(studies.grid({"copler.mass": [1.0]}), outputs=["rocker"], **ROCKER)
 
 
 def test_results_become_tables(serial: studies.StudyResult, tmp_path: Path) -> None:
@@ -534,7 +526,7 @@ def test_results_become_tables(serial: studies.StudyResult, tmp_path: Path) -> N
     robot = mbd.load(mbd.models()["pendulum"])
     name = robot.coordinate_names[0]
     square = studies.grid({name: [0.1, 0.2, 0.3], f"{name}.vel": [0.0, 1.0]})
-    found = mbd.study(robot, square, outputs={"end": f"final {name}"}, duration=0.01)
+    found = robot.study(square, outputs={"end": f"final {name}"}, duration=0.01)
     data = found.to_xarray()
     assert data["end"].dims == (name, f"{name}.vel")
     assert [data[one].attrs["units"] for one in (name, f"{name}.vel", "end")] == [

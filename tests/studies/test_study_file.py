@@ -42,8 +42,7 @@ def test_a_file_gives_the_numbers_of_the_call(
     said = read_study(study, mbd.load)
     robot = said.machine
     name = robot.coordinate_names[0]
-    found = mbd.study(
-        robot,
+    found = robot.study(
         said.design,
         duration=0.01,
         every=2,
@@ -131,7 +130,7 @@ def test_lengths_and_all_numbers_of_a_file_have_units(tmp_path: Path) -> None:
         assert np.all((low <= values[name]) & (values[name] <= high)), name
     assert said.options["duration"] == 0.02 and said.options["step"] == pytest.approx(5e-4)
     assert said.options["torque"] == {"crank": pytest.approx(0.2), "rocker": "2 mm N sin(t)"}
-    found = mbd.study(said.machine, said.design, **said.options)
+    found = said.machine.study(said.design, **said.options)
     assert found["finished"].all()
     names = list(bounds)
     assert [found.units[name] for name in names] == ["m", "rad", "kg m^2", "m/s^2", "N/m", "rad/s"]

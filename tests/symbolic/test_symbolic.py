@@ -25,7 +25,7 @@ EXACT = [
 def equations_of(robot: Any, **options: Any) -> Callable[..., Any]:
     """Return the function of a mechanism's generated Python."""
     names: dict[str, Any] = {}
-    exec(mbd.symbolic(robot, **options).python(), names)
+    exec(robot.symbolic(**options).python(), names)
     function: Callable[..., Any] = names["equations"]
     return function
 
@@ -77,7 +77,7 @@ def double_pendulum() -> mbd.Mechanism:
 
 def test_sympy_derives_the_same_from_its_own_lagrangian() -> None:
     """An arm of two links, by `sympy.physics.mechanics`, from positions that we write here."""
-    found = mbd.symbolic(double_pendulum())
+    found = double_pendulum().symbolic()
     m1, c1, J1, m2, c2, J2, length, g = sympy.symbols(
         "m_upper cz_upper Iyy_upper m_lower cz_lower Iyy_lower z_b g_z", real=True
     )
@@ -108,7 +108,7 @@ def test_a_four_bar_moves_by_sympys_equations_with_its_closing_force() -> None:
     state = robot.assemble({"crank": 0.4}, velocity={"crank": 1.3}, fixed=["crank"])
     M, C, G, _, _, phi_q = equations_of(robot)(state.q)
     v = state.v
-    run = mbd.simulate(robot, 1e-4, q=state.q, v=v, step=1e-4)
+    run = robot.simulate(1e-4, q=state.q, v=v, step=1e-4)
     rows = phi_q[np.abs(phi_q).max(axis=1) > 0]
     # sympy: three bars of one length by their absolute angles from the vertical
     x, y, w = (sympy.Function(name) for name in "xyw")
@@ -168,7 +168,7 @@ def test_formulas_of_flexible_links_are_right_to_their_order() -> None:
     robot = flexible_arm()
     rng = np.random.default_rng(0)
     q = rng.uniform(-1.0, 1.0, robot.nv)
-    elastic = list(mbd.symbolic(robot, ()).elastic)
+    elastic = list(robot.symbolic(()).elastic)
     for order, rate in ((1, 2), (2, 3)):
         function = equations_of(robot, parameters=(), order=order)
         errors = []
@@ -181,11 +181,11 @@ def test_formulas_of_flexible_links_are_right_to_their_order() -> None:
 
 
 def test_the_structure_is_that_of_the_paper() -> None:
-    rigid = structure(mbd.symbolic(double_pendulum()))
+    rigid = structure(double_pendulum().symbolic())
     assert (rigid.entries, rigid.by_symmetry, rigid.nonzero, rigid.different) == (8, 6, 3, 1)
     assert rigid.zero_34 == rigid.of_34
     assert rigid.holds_35 == rigid.of_35
-    flexible = mbd.symbolic(flexible_arm(), ())
+    flexible = flexible_arm().symbolic(())
     found = structure(flexible)
     assert found.of_35 > found.holds_35  # "not always valid for flexible arms"
     C = flexible.C
@@ -198,7 +198,7 @@ def test_the_structure_is_that_of_the_paper() -> None:
 
 def test_what_cancels_is_zero_and_not_rounding() -> None:
     robot = mbd.load(mbd.models()["kuka_iiwa"])
-    found = mbd.symbolic(robot, ())
+    found = robot.symbolic(())
     assert not found.M[5, 6]  # the wrist's roll axis meets the pitch axis at a right angle
     assert not found.G[0]  # the first axis is vertical
     tiny = [abs(c) for one in found.M.flat for c in one.terms.values()]
@@ -218,14 +218,14 @@ def test_mechanisms_without_readable_equations_are_refused(
     robot: str, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(mbd.MbdError, match=words):
-        mbd.symbolic(mbd.load(mbd.models()[robot]), **options)
+        mbd.load(mbd.models()[robot]).symbolic(**options)
 
 
 def test_the_shell_prints_text_latex_python_and_structure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = str(mbd.models()["four_bar"])
-    found = mbd.symbolic(mbd.load(path))
+    found = mbd.load(path).symbolic()
     assert main(["symbolic", path]) == 0
     assert capsys.readouterr().out.strip() == found.text().strip()
     assert main(["symbolic", path, "--format", "latex", "--what", "M"]) == 0

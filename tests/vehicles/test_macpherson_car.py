@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mbd_bridge as mbd
 from tests.vehicles.scripts import example, says
 
 CLOSED = 1e-8
@@ -57,7 +56,7 @@ def test_all_methods_give_the_same_motion_in_the_lane_change(car, method):
         "forces": [*machine.forces, *car["tyres"]],
         "prescribed": {"rack": car["rack"]},
     }
-    compiled = mbd.simulate(machine, STEPS * 1e-3, **options)
-    other = mbd.simulate(machine, STEPS * 1e-3, method=method, **options)
+    compiled = machine.simulate(STEPS * 1e-3, **options)
+    other = machine.simulate(STEPS * 1e-3, method=method, **options)
     for ours, theirs in ((compiled.q, other.q), (compiled.v, other.v), (compiled.a, other.a)):
         assert np.abs(ours - theirs).max() < AGREE * np.abs(ours).max()

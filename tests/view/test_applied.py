@@ -53,8 +53,8 @@ def place_of(arm, q):
 def test_the_arrow_is_seen_from_the_point_of_action_along_the_force(arm, motion, pushed):
     take = Take(of_motion(arm.model, motion, external=pushed).at(np.array([1.0])))
     camera = camera_of(take, Shot(SIZE, view=(10.0, 15.0)))
-    picture = mbd.render(
-        arm, None, motion, time=1.0, external=pushed, size=SIZE, view=(10.0, 15.0), labels=False
+    picture = arm.render(
+        None, motion, time=1.0, external=pushed, size=SIZE, view=(10.0, 15.0), labels=False
     )
     tail = (place_of(arm, motion.q[-1]) @ [*POINT, 1.0])[:3]
     tip = tail + take.scale.force * np.array([30.0, 0.0, 6.0])
@@ -129,16 +129,14 @@ def test_points_of_action_may_be_columns(arm, motion, world, tmp_path):
 
 def test_a_simulation_shows_what_pushed_it(arm, pushed):
     link = arm.model.links[-1].name
-    run = mbd.simulate(arm, 0.1, q=[0.3], every=20, external=pushed)
+    run = arm.simulate(0.1, q=[0.3], every=20, external=pushed)
     (one,) = of_simulation(run).applied
     assert one.point == pytest.approx(np.tile(POINT, (len(run.time), 1)))
     _, force, moment = one.in_world(arm.model, Take(of_simulation(run)).bodies(run.q))
     assert force[:, 0] == pytest.approx(30.0 * run.time, abs=1e-9)
     assert moment == pytest.approx(0.0, abs=1e-9)
-    several = mbd.simulate(
-        arm, 0.02, q=[0.3], external=[pushed, {link: (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)}]
-    )
+    several = arm.simulate(0.02, q=[0.3], external=[pushed, {link: (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)}])
     (one,) = of_simulation(several).applied
     assert one.point == pytest.approx(0.0)
     assert one.wrench == pytest.approx(several.external[link])
-    assert of_simulation(mbd.simulate(arm, 0.02, q=[0.3])).applied == ()
+    assert of_simulation(arm.simulate(0.02, q=[0.3])).applied == ()

@@ -211,7 +211,7 @@ def test_what_is_not_determined_is_grey_and_dashed_and_the_rest_is_not():
 def test_the_largest_load_has_a_long_arrow_and_none_is_too_long():
     bar = mbd.load(own_urdfs()["crank_rocker"])
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.5, step=1e-3, q=start.q, v=start.v, every=10)
+    run = bar.simulate(0.5, step=1e-3, q=start.q, v=start.v, every=10)
     source = of_simulation(run, "all")
     scale = Scale.of(bar.model, source.loads, 0.2)
     force = scale.force * np.linalg.norm(source.loads.force, axis=-1).max()

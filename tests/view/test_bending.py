@@ -141,7 +141,7 @@ def test_loops_that_cannot_be_closed_are_told_and_drawn_open(ralf):
 
 def test_pictures_say_the_factor_and_show_it(ralf):
     q = bent(ralf)
-    plain, large = (mbd.render(ralf, q=q, size=(160, 120), exaggerate=k) for k in (1.0, 30.0))
+    plain, large = (ralf.render(q=q, size=(160, 120), exaggerate=k) for k in (1.0, 30.0))
     assert np.abs(plain.astype(int) - large).mean() > 1.0
     take = Take(Rest(ralf.model).start(q), Overlays(exaggerate=30.0))
     assert [text for text, _ in take.legend()] == ["deflections 30 times as large"]
@@ -150,13 +150,13 @@ def test_pictures_say_the_factor_and_show_it(ralf):
 @pytest.mark.parametrize("factor", [-1.0, np.nan, 1e7, "2"])
 def test_factors_that_are_none_are_refused(ralf, factor):
     with pytest.raises(mbd.MbdError, match="exaggerate"):
-        mbd.render(ralf, q=bent(ralf), exaggerate=factor)
+        ralf.render(q=bent(ralf), exaggerate=factor)
 
 
 def test_a_rigid_machine_has_nothing_to_exaggerate():
     rigid = mbd.load(OWN / "ralf.urdf", flexible=())
     with pytest.raises(mbd.MbdError, match="no link of this machine bends"):
-        mbd.render(rigid, exaggerate=2.0)
+        rigid.render(exaggerate=2.0)
 
 
 def test_the_web_view_has_all_that_its_slices_need(ralf):

@@ -68,7 +68,7 @@ def test_what_cannot_be_drawn_is_told_and_gets_a_skeleton(tmp_path, mesh, text, 
     assert told in found.missing[0]
     assert {part.body for part in found.parts} == {0, 1}
     with pytest.warns(MbdWarning, match="1 shape not drawn"):
-        mbd.render(machine, size=(64, 48))
+        machine.render(size=(64, 48))
 
 
 def test_a_mesh_that_is_nowhere_is_told_with_advice(tmp_path):

@@ -41,10 +41,10 @@ def test_elements_are_drawn_from_point_to_point():
 
 
 def test_what_is_shown_of_a_run_has_its_elements():
-    run = mbd.simulate(machine(), 0.01, q=Q, forces=ELEMENTS)
+    run = machine().simulate(0.01, q=Q, forces=ELEMENTS)
     source = of_simulation(run)
     assert [one.name for one in source.forces] == ["spring", "rope", "coil"]
-    bare = Take(of_simulation(mbd.simulate(machine(), 0.01, q=Q)))
+    bare = Take(of_simulation(machine().simulate(0.01, q=Q)))
     assert len(Take(source).moment(0.0).machine) > len(bare.moment(0.0).machine)
 
 

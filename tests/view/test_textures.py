@@ -116,7 +116,7 @@ def test_a_picture_shows_each_quarter_of_the_image_on_its_quarter_of_the_plate(
     tmp_path, image, dae, mtl
 ):
     machine = plate(tmp_path, mtl=mtl, dae=dae)
-    picture = mbd.render(machine, size=(240, 240), view=(0.0, 0.0), ground=False)
+    picture = machine.render(size=(240, 240), view=(0.0, 0.0), ground=False)
     rows, columns = np.nonzero(np.ptp(picture, axis=2) > 60)
     left, right, top, bottom = columns.min(), columns.max(), rows.min(), rows.max()
     assert right - left == pytest.approx(bottom - top, abs=2) and right - left > 90
@@ -128,7 +128,7 @@ def test_a_picture_shows_each_quarter_of_the_image_on_its_quarter_of_the_plate(
 def test_a_page_shows_the_image_there_too_and_asks_for_nothing(tmp_path, image, browser):
     machine = plate(tmp_path)
     path = tmp_path / "plate.html"
-    view = mbd.web_view(machine, view=(0.0, 0.0), ground=False)
+    view = machine.web_view(view=(0.0, 0.0), ground=False)
     view.save(path)
     shown = Page(browser, path.as_uri(), WIDE)
     picture = shown.pixels(tmp_path / "page.png")
@@ -159,7 +159,7 @@ def test_an_image_is_in_a_page_once_and_small(tmp_path):
     )
     links = "".join(body.format(name, name) for name in ("a", "b", "c"))
     (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joints}</robot>')
-    page = mbd.web_view(mbd.load(tmp_path / "r.urdf")).scene
+    page = mbd.load(tmp_path / "r.urdf").web_view().scene
     assert len(page["textures"]) == 1 and len(page["meshes"]) == 3
     assert {mesh["texture"] for mesh in page["meshes"]} == {0}
     texture = Texture(str(tmp_path / "check er.png"))
@@ -200,9 +200,9 @@ def test_an_image_that_cannot_be_drawn_is_told_and_gives_way_to_the_colour(tmp_p
     (part,) = scene(machine.model).parts
     assert part.colour == (0.1, 0.9, 0.9, 1.0) and part.surface.texture is None
     with pytest.warns(MbdWarning, match=r"1 texture not drawn, plain colours.*check er\.png"):
-        mbd.render(machine, size=(32, 24))
+        machine.render(size=(32, 24))
     with pytest.warns(MbdWarning, match="1 texture not drawn"):
-        assert mbd.web_view(machine).scene["textures"] == []
+        assert machine.web_view().scene["textures"] == []
 
 
 @pytest.mark.parametrize(
@@ -220,14 +220,14 @@ def test_texture_coordinates_out_of_reach_are_drawn_somehow(tmp_path, image, fac
     mesh.write_text(mesh.read_text().replace("vt 0 0", f"vt {coordinates}"))
     (surface,) = read_mesh(str(mesh))
     assert np.isfinite(surface.uv).all()
-    mbd.render(machine, size=(48, 48), view=(0.0, 0.0))
-    assert len(mbd.web_view(machine).scene["textures"]) == 1
+    machine.render(size=(48, 48), view=(0.0, 0.0))
+    assert len(machine.web_view().scene["textures"]) == 1
 
 
 def test_a_mesh_without_texture_coordinates_has_its_colour_and_a_warning(tmp_path, image):
     machine = plate(tmp_path, face="1 2 3 4")
     with pytest.warns(MbdWarning, match="the mesh does not say where"):
-        mbd.render(machine, size=(32, 24))
+        machine.render(size=(32, 24))
 
 
 def test_the_texture_of_a_urdf_is_on_solids_and_on_meshes_without_a_look_of_their_own(
@@ -245,15 +245,15 @@ def test_the_texture_of_a_urdf_is_on_solids_and_on_meshes_without_a_look_of_thei
     named = text.replace('<mesh filename="quad.obj"/>', '<box size="1 1 1"/>')
     (tmp_path / "b.urdf").write_text(named)
     box = mbd.load(tmp_path / "b.urdf")
-    picture = mbd.render(box, size=(240, 240), view=(0.0, 0.0), ground=False)
+    picture = box.render(size=(240, 240), view=(0.0, 0.0), ground=False)
     columns = np.nonzero(np.ptp(picture, axis=2) > 60)[1]
     assert_quarters(picture, np.array([119.5, 119.5]), 0.5 * np.ptp(columns))
-    mbd.convert(tmp_path / "b.urdf", tmp_path / "again.urdf")
+    mbd.load(tmp_path / "b.urdf").convert(tmp_path / "again.urdf")
     (shape,) = mbd.load(tmp_path / "again.urdf").model.description.links[0].visuals
     assert shape.texture == str(image)
     (tmp_path / "b.urdf").write_text(named.replace("check er.png", "package://no/where.png"))
     with pytest.warns(MbdWarning, match="package://no/where.png"):
-        mbd.render(mbd.load(tmp_path / "b.urdf"), size=(32, 24))
+        mbd.load(tmp_path / "b.urdf").render(size=(32, 24))
 
 
 @pytest.mark.parametrize("solid", [solids.box(1, 2, 3), solids.sphere(0.5), solids.cylinder(0.2, 1),

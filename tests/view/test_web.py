@@ -24,7 +24,7 @@ from tests.robots import own_urdfs
 def source():
     bar = mbd.load(own_urdfs()["crank_rocker"])
     start = bar.assemble(near={"crank": 0.5}, fixed="crank")
-    run = mbd.simulate(bar, 0.5, q=start.q, v=start.v)
+    run = bar.simulate(0.5, q=start.q, v=start.v)
     return of_simulation(run, "all")
 
 

@@ -34,7 +34,7 @@ def start(bar):
 
 @pytest.fixture(scope="module")
 def view(bar, start):
-    return mbd.web_view(bar, q=start, loads=LOADED, actuated=["crank"], view=(15.0, 20.0))
+    return bar.web_view(q=start, loads=LOADED, actuated=["crank"], view=(15.0, 20.0))
 
 
 def test_an_offline_page_asks_for_nothing_and_draws_the_force_where_it_points(
@@ -103,7 +103,7 @@ def test_sliders_pose_the_machine_and_its_loads_at_rest_follow(bar, view, browse
 def test_marks_and_the_factor_on_deflections_are_switched_in_the_page(browser, tmp_path):
     machine = hinged_rod()
     q = np.array([0.3, 0.0, 0.004, 0.0, 0.0])
-    page, path = mbd.web_view(machine, q=q, view=(15.0, 30.0), ground=False), tmp_path / "rod.html"
+    page, path = machine.web_view(q=q, view=(15.0, 30.0), ground=False), tmp_path / "rod.html"
     page.save(path)
     shown = Page(browser, path.as_uri(), PHONE)
     plain = shown.pixels(tmp_path / "plain.png")
@@ -136,7 +136,7 @@ def test_marks_and_the_factor_on_deflections_are_switched_in_the_page(browser, t
     other = page.scene["exaggerated"]["factor"]
     shown.page.locator(".factor input").fill(str(other))
     assert f"deflections {other:g} times" in shown.page.locator(".legend").text_content()
-    direct = mbd.web_view(machine, q=q, view=(15.0, 30.0), ground=False, exaggerate=other)
+    direct = machine.web_view(q=q, view=(15.0, 30.0), ground=False, exaggerate=other)
     direct.scene["box"] = page.scene["box"]
     direct.save(tmp_path / "direct.html")
     moved = shown.pixels(tmp_path / "moved.png")
@@ -195,7 +195,7 @@ def test_the_server_answers_its_own_page_only(view, capfd):
 
 
 def test_values_beyond_all_sliders_of_a_machine_that_bends_are_refused_without_a_word(capfd):
-    view = mbd.web_view(mbd.load("urdf/flexible_pendulum.urdf"))
+    view = mbd.load("urdf/flexible_pendulum.urdf").web_view()
     with view.serve() as server, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         pose, count = urlsplit(server.url).path + "pose", len(server._posing.values())
@@ -266,7 +266,7 @@ def test_a_page_is_refused_where_it_cannot_be(view, bar, tmp_path):
     with pytest.raises(FileError, match=r"ends with \.html"):
         view.save(tmp_path / "page.png")
     with pytest.raises(StateError, match="window, web"):
-        mbd.show(bar, viewer="film")
+        bar.show(viewer="film")
     with view.serve() as server, pytest.raises(StateError, match="cannot be used"):
         view.serve(port=server.port)
 
@@ -275,7 +275,7 @@ def test_the_window_gives_way_to_the_browser_where_pybullet_is_not(bar, monkeypa
     opened = []
     monkeypatch.setattr("mbd_bridge.api.pictures.find_spec", lambda name: None)
     monkeypatch.setattr("mbd_bridge.view.web.web_view.open_page", opened.append)
-    mbd.show(bar)
+    bar.show()
     (page,) = opened
     assert page.look.playing and "iframe" in page._repr_html_()
 

@@ -36,7 +36,7 @@ screen = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="there is no Xv
 @pytest.fixture(scope="module")
 def run(bar):
     start = bar.assemble(near={"crank": 0.5}, fixed="crank").q
-    return mbd.simulate(bar, 1.0, step=1e-3, q=start, every=10)
+    return bar.simulate(1.0, step=1e-3, q=start, every=10)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def display(tmp_path, monkeypatch):
 
 
 class Shown(threading.Thread):
-    """`mbd.show` in a thread; what it raises is kept."""
+    """`show` in a thread; what it raises is kept."""
 
     def __init__(self, *what, **options):
         super().__init__(daemon=True)
@@ -56,7 +56,7 @@ class Shown(threading.Thread):
 
     def run(self):
         try:
-            mbd.show(*self.what, **self.options)
+            self.what[0].show(*self.what[1:], **self.options)
         except BaseException as error:
             self.error = error
 
@@ -145,11 +145,11 @@ def test_a_motion_is_played_until_ctrl_c_without_a_traceback(display):
 
 def test_without_a_display_the_recording_is_offered(run, bar, monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
-    with pytest.raises(NoDisplayError, match=r"DISPLAY is not set.*mbd\.render.*--record"):
-        mbd.show(run)
+    with pytest.raises(NoDisplayError, match=r"DISPLAY is not set.*robot\.render.*--record"):
+        run.show()
     monkeypatch.setenv("DISPLAY", ":987")
     with pytest.raises(NoDisplayError, match=r"DISPLAY=:987.*--record"):
-        mbd.show(bar)
+        bar.show()
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_how_the_windows_process_ends_is_told(run, script, error, told, tmp_path
     monkeypatch.setattr(sys, "executable", str(other))
     monkeypatch.setenv("DISPLAY", ":0")
     with pytest.raises(error, match=told) if error else contextlib.nullcontext():
-        mbd.show(run)
+        run.show()
 
 
 def test_a_window_that_is_closed_ends_its_process_in_peace(run, tmp_path):

@@ -1,4 +1,4 @@
-"""A system as an FMU: ``mbd.export_fmu(robot, "robot.fmu")``.
+"""A system as an FMU: ``robot.export_fmu("robot.fmu")``.
 
 A zip archive whose bytes depend on its contents only.
 
@@ -238,7 +238,7 @@ def export_fmu(
     check_place(path)
     system = machine if isinstance(machine, System) else None
     if system is None:
-        torque = torque_inputs(model_of(machine, "export_fmu"))
+        torque = torque_inputs(model_of(machine))
         system = System(machine, torque=torque or None)
     title = name or system.model.name
     equations = Equations(system, **part(StateOptions, options))

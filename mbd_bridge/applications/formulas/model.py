@@ -271,7 +271,7 @@ def symbolic(
     Parameters
     ----------
     mechanism : a `Mechanism` or its model, of up to 16 coordinates, without quaternions
-    parameters : which numbers are symbols: names as in `simulate_batch(parameters=)`, such as
+    parameters : which numbers are symbols: names as in `simulate(parameters=)`, such as
         "coupler.mass", "elbow.xyz", "gravity"; None for all that are not zero; () for none
     order : keep terms up to this power of the modal coordinates of flexible links (1, as in the
         paper); has no meaning for rigid links, which are exact

@@ -201,7 +201,7 @@ class Variants:
     Attributes
     ----------
     machine : the mechanism, or its model
-    given : what acts on it, as for `simulate_batch`
+    given : what acts on it, as for `simulate`
     outputs : by name
     near : coordinates at the start by name, of all variants
     variables : from factors to what they change; None: they are called after it
@@ -328,7 +328,7 @@ class Motions(Variants):
 
     Attributes
     ----------
-    duration, step, every, integrator, threads : as for `simulate_batch`
+    duration, step, every, integrator, threads : as for `simulate`
     """
 
     duration: float = 1.0

@@ -33,7 +33,7 @@ class LoadCase:
     Attributes
     ----------
     name : of the case
-    history : of its loads (`robot.load_history`, `mbd.report`)
+    history : of its loads (`robot.load_history`, `robot.report`)
     weight : repetitions, above 0
     """
 

@@ -327,7 +327,7 @@ class SimulationBatch(Recorded, Tabular):
         if in_cuts and (system.elements is not None or varies):
             raise StateError(
                 "a force element in a cut joint, and numbers of elements that differ: have the "
-                "steps tell the loads, simulate_batch(..., loads=[joints]), or ask each trajectory"
+                "steps tell the loads, simulate(..., loads=[joints]), or ask each trajectory"
             )
         request = replace(request, known=Trajectory(system).forces_in_cuts)
         solver = LoadSolver(model, request, self.parameters)
@@ -343,11 +343,11 @@ class SimulationBatch(Recorded, Tabular):
 
     @cached_property
     def loads(self) -> BatchLoads:
-        """Loads of the joints asked for, as the steps reported them: ``simulate_batch(loads=)``."""
+        """Loads of the joints asked for, as the steps reported them: ``simulate(loads=)``."""
         asked, model = self.system.outputs, self.model
         if asked is None or not asked.joints:
             raise StateError(
-                "loads: none were asked for; mbd.simulate_batch(..., loads=[joints]) has the steps "
+                "loads: none were asked for; robot.simulate(..., loads=[joints]) has the steps "
                 "tell them, batch.joint_loads(joints) computes them afterwards"
             )
         names = asked.joint_names(model)

@@ -185,24 +185,13 @@ REFUSED: dict[int, str] = {
 def simulate_batch(
     machine: HasModel | Model | System, duration: float, **options: Unpack[BatchOptions]
 ) -> SimulationBatch:
-    """Return the motions of a mechanism from N states that satisfy its loops.
+    """Return the motions of a mechanism from N states, of one state as well; see `simulate`.
 
     Parameters
     ----------
     machine : a `Mechanism`, its model, or a `System`, which has what acts on it
     duration : s, the same for all trajectories
     **options : what acts, where they start, how they go
-
-    Notes
-    -----
-    What may differ from trajectory to trajectory has one more dimension in front, or is the same
-    for all: states q (N, nq), v (N, nv), z (N, nz); numbers (N,) of torques, inputs and prescribed
-    motions, a vector (N, nv), a wrench (N, 6), the values of a table (N, n), of one of wrenches
-    (N, n, 6); and parameters, masses, centres, inertias, places of joints, gravity, numbers of
-    force elements, by name: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3), "spring.stiffness":
-    (N,)}``.
-
-    Trouble of one trajectory is not raised: see `SimulationBatch.status`.
     """
     step = options["step"]
     steps, every = number_of_steps(duration, step), whole_number("every", options["every"])
@@ -213,7 +202,7 @@ def simulate_batch(
     q, v = (x if x is None else as_floats(name, x) for name, x in state)
     z, scheme = options["z"], compiled_scheme(options["integrator"])
     threads = whole_number("threads", options["threads"])
-    model_of(machine, "simulate_batch")
+    model_of(machine)
     system = system_of(machine, start, start + duration, options)
     warn_left_out(system.model, system.replaced)
     number = number_of(system, q, v, z)

@@ -206,8 +206,8 @@ class Simulation(Recorded, AlongTime, Extended):
         asked, reported = self.system.outputs, self.reported
         if asked is None or not asked.joints or reported is None:
             raise StateError(
-                "loads: none were asked for; mbd.simulate(..., loads=[joints]) has the steps tell "
-                "them, run.joint_loads(joints) computes them afterwards"
+                "loads: none were asked for; robot.simulate(..., loads=[joints]) has the steps "
+                "tell them, run.joint_loads(joints) computes them afterwards"
             )
         request = LoadRequest.of(self.model, asked.joint_names(self.model))
         own = {name: reported[name].copy() for name in asked.load_names}

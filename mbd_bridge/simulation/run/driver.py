@@ -28,12 +28,11 @@ from mbd_bridge.base.errors import (
 )
 from mbd_bridge.base.extensions import extensions
 from mbd_bridge.base.options import part, with_options
-from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.guards.energy import unbalanced
 from mbd_bridge.simulation.guards.loops import first_open
-from mbd_bridge.simulation.options import MethodOptions, SimulateOptions
+from mbd_bridge.simulation.options import MethodOptions, SingleOptions
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulation.reference.methods import METHODS
@@ -64,7 +63,7 @@ from mbd_bridge.simulation.steps.schemes import (
     scheme_name,
     scheme_of,
 )
-from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
+from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 
@@ -108,14 +107,13 @@ CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
 
 
 @with_options
-def simulate(
-    machine: HasModel | Model | System, duration: float, **options: Unpack[SimulateOptions]
+def simulate_single(
+    system: System, duration: float, **options: Unpack[SingleOptions]
 ) -> Simulation:
-    """Return the motion of a mechanism from a state that satisfies its loops.
+    """Return the motion of one trajectory of a system; see `simulate`.
 
     Parameters
     ----------
-    machine : a `Mechanism`, its model, or a `System`, which has what acts on it
     duration : s; the last step ends at start + duration
     **options : what acts, where it starts, how it goes
     """
@@ -127,15 +125,8 @@ def simulate(
     check = flag("check", options["check"])
     progress = function_or_none("progress", options["progress"], "of the number of steps")
     events = check_watches("events", options["events"])
-    check_records(model_of(machine, "simulate"), steps, every)
-    system = system_of(machine, start, start + duration, options)
-    model = system.model
-    warn_left_out(model, system.replaced)
-    if system.number > 1:
-        listed = ", ".join(f"{name} for {count}" for name, count in system.numbers_of.items())
-        raise StateError(
-            f"simulate follows one trajectory ({listed}): mbd.simulate_batch takes many"
-        )
+    check_records(system.model, steps, every)
+    warn_left_out(system.model, system.replaced)
     checkpoint = _checkpoint(options, method, events)
     run = _Single(Trajectory(system), step, every, method, progress, checkpoint)
     state = options["q"], options["v"], system.states.start(options["z"])[0]
@@ -224,7 +215,7 @@ def simulate_one(
 
 
 def _checkpoint(
-    options: SimulateOptions, method: SolutionMethod, events: Mapping[str, Watch]
+    options: SingleOptions, method: SolutionMethod, events: Mapping[str, Watch]
 ) -> Checkpoint | None:
     """Return where the run is kept every so many steps, None for nowhere."""
     path, steps = options["checkpoint"], options["checkpoint_every"]

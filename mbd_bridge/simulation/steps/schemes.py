@@ -298,7 +298,7 @@ def compiled_scheme(integrator: str | Scheme) -> Scheme:
             f"{integrator!r:.60}"
         )
     if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
-        raise StateError("integrator: its tolerance= goes with mbd.simulate; here steps are fixed")
+        raise StateError("integrator: its tolerance= goes with simulate; here steps are fixed")
     return scheme
 
 

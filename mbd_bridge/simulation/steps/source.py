@@ -51,7 +51,7 @@ def step_source(
     -----
     The head of the file lists arguments, units, and what each number of ``u`` and ``p`` is. Values
     of `Input`s and `Sampled` functions are numbers of ``u``, held during the step. A step whose
-    ``risk`` is not below the number stated there is not to be taken: see `mbd.simulate`.
+    ``risk`` is not below the number stated there is not to be taken: see `robot.simulate`.
     """
     try_this = "mbd.Equations(mbd.System(robot, ...), q=...)"
     equations = an_instance("equations", equations, Equations, try_this)

@@ -25,8 +25,8 @@ from mbd_bridge.motion.external import ExternalForces
 
 
 def compensate_sensors(
+    machine: Mechanism,
     readings: ExternalForces,
-    mechanism: Mechanism,
     motion: Motion,
     *,
     bias: Sequence[float] | None = None,
@@ -50,14 +50,13 @@ def compensate_sensors(
     Examples
     --------
     >>> raw = robot.read_external(path, sensors={"tool0": "ft"})        # doctest: +SKIP
-    >>> force = mbd.compensate_sensors(raw, robot, motion, untouched=(0, 2))  # doctest: +SKIP
+    >>> force = robot.compensate_sensors(raw, motion, untouched=(0, 2))  # doctest: +SKIP
     """
     an_instance("readings", readings, ExternalForces, "robot.read_external(..., sensors=...)")
-    an_instance("mechanism", mechanism, Mechanism, "mbd.load(...)")
     an_instance("motion", motion, Motion, "robot.read_motion(...)")
     if bias is not None and untouched is not None:
         raise StateError("bias, untouched: the bias is told twice; give one of them")
-    if mechanism.model.has_loops:
+    if machine.model.has_loops:
         raise ModelError(
             "compensate_sensors: expected a machine without loops; in a loop the load before a "
             "link is not that of what hangs on it"
@@ -79,7 +78,7 @@ def compensate_sensors(
                 f"{where}: expected times within the motion's, {ends[0]} to {ends[1]} s, got "
                 f"{ends[2]} to {ends[3]} s"
             )
-        free = force.wrenches + _weight(mechanism, force.link, motion, force.x)
+        free = force.wrenches + _weight(machine, force.link, motion, force.x)
         own = given if untouched is None else _mean(where, free, force.x, untouched)
         said = f"{force.source}, weight and inertia behind it taken away"
         if bias is not None or untouched is not None:
