@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from tests.benchmarks import reported
 from tests.machines import four_bar
@@ -255,3 +256,38 @@ def test_a_batch_tells_loads_past_a_flat_position_too():
     after = flat.simulate(0.5, q=q, v=v).joint_loads(["elbow"])
     assert np.isfinite(many.loads.force).all()
     assert np.abs(many.loads.force - after.force).max() < 1e-6 * np.abs(after.force).max()
+
+
+def test_what_the_steps_told_is_not_solved_again(monkeypatch):
+    """Loads, accelerations, multipliers, energy: no kernel is called for them once it has run."""
+    bar = four_bar(1, 2, 2.5, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+    start = {"q": at.q, "v": at.v}
+    plain = mbd.simulate(bar, 0.2, **start)
+    after = plain.joint_loads(["elbow", "crank"])
+    run = mbd.simulate(bar, 0.2, loads=["crank", "elbow"], **start)
+    called = []
+    call = Kernel.__call__
+    monkeypatch.setattr(
+        Kernel, "__call__", lambda *given, **more: called.append(1) or call(*given, **more)
+    )
+    loads, a, energy, lam, between = (
+        run.joint_loads(["elbow", "crank"]),
+        run.a,
+        run.energy,
+        run.lam,
+        run.at(0.05),
+    )
+    assert not called
+    assert loads.joints == after.joints
+    assert np.abs(loads.force - after.force).max() < 1e-9 * np.abs(after.force).max()
+    assert np.abs(a - plain.a).max() < 1e-9 * np.abs(plain.a).max()
+    assert np.abs(energy - plain.energy).max() < 1e-9
+    assert np.abs(lam - plain.lam).max() < 1e-9 * np.abs(plain.lam).max()
+    assert np.abs(between.a - plain.at(0.05).a).max() < 1e-8 * np.abs(plain.a).max()
+    del called[:]
+    run.joint_loads(["elbow"], in_="world")
+    assert called  # in other axes they are computed
+    del called[:]
+    plain.at(0.05)
+    assert not called  # accelerations are known since loads were asked for

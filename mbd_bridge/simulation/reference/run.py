@@ -34,7 +34,7 @@ from mbd_bridge.simulation.reference.integrators import (
 )
 from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make_method
 from mbd_bridge.simulation.right_hand_side import Rate
-from mbd_bridge.simulation.run.march import Log, Run
+from mbd_bridge.simulation.run.march import Log, MotionRun
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import passage_of
@@ -118,7 +118,7 @@ LOOKS = 12
 """Steps that are compared with two of half their length."""
 
 
-class PythonRun(Run):
+class PythonRun(MotionRun):
     """State, records, method and integrator on their way."""
 
     begins_anew = True

@@ -19,7 +19,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.step_length import StepCheck
 from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import REPORTED, STATE
-from mbd_bridge.simulation.run.march import Log, Run, probe
+from mbd_bridge.simulation.run.march import Log, MotionRun, probe
 from mbd_bridge.simulation.run.problem import Problem, Records
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import (
@@ -39,7 +39,7 @@ STREAM_NUMBERS = 2**18
 """Numbers of tables that are made at a time (2 MiB)."""
 
 
-class CompiledRun(Run):
+class CompiledRun(MotionRun):
     """The march as it goes, and its detours."""
 
     def __init__(self, problem: Problem, scheme: Scheme) -> None:

@@ -42,7 +42,7 @@ from mbd_bridge.simulation.run.checkpoint import Checkpoint
 from mbd_bridge.simulation.run.compiled import CompiledRun
 from mbd_bridge.simulation.run.events import Watch, check_watches
 from mbd_bridge.simulation.run.lookout import Lookout, raised, with_events
-from mbd_bridge.simulation.run.march import Run, march
+from mbd_bridge.simulation.run.march import MotionRun, march
 from mbd_bridge.simulation.run.problem import (
     Problem,
     Records,
@@ -236,7 +236,7 @@ def _run(
     checkpoint: Checkpoint | None,
     lookout: Lookout | None,
 ) -> Records:
-    """Run a problem by the method and integrator named."""
+    """MotionRun a problem by the method and integrator named."""
     kept = contextlib.nullcontext() if checkpoint is None else checkpoint.locked()
     with kept, np.errstate(over="ignore", invalid="ignore"):  # the status says it
         try:
@@ -259,7 +259,7 @@ def _run(
     return found.until(last, why, problem)
 
 
-def _begun(problem: Problem, method: SolutionMethod) -> Run:
+def _begun(problem: Problem, method: SolutionMethod) -> MotionRun:
     """Return a problem on its way, by the method and integrator named."""
     scheme = method.scheme
     if not method.compiled:

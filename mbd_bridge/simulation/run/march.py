@@ -1,6 +1,6 @@
 """The one loop over the time of a motion: steps, records, checkpoints, progress, events, its end.
 
-A `Run` says how steps are taken: compiled (`run.compiled`), compiled and of variable length
+A `MotionRun` says how steps are taken: compiled (`run.compiled`), compiled and of variable length
 (`run.variable`), or in Python by any method (`reference.run`).
 """
 
@@ -92,7 +92,7 @@ class Log:
         return Records(t[:, 0], q, v, z, steps, outcome, facts, history, work, samples, reported)
 
 
-class Run(ABC):
+class MotionRun(ABC):
     """A motion on its way, by whatever steps.
 
     Attributes
@@ -163,7 +163,7 @@ class Run(ABC):
 
 
 def march(
-    run: Run,
+    run: MotionRun,
     progress: Callable[[int], None] | None = None,
     checkpoint: Checkpoint | None = None,
     lookout: Lookout | None = None,
@@ -207,7 +207,7 @@ def march(
     return run.records(outcome)
 
 
-def _resume(run: Run, checkpoint: Checkpoint) -> None:
+def _resume(run: MotionRun, checkpoint: Checkpoint) -> None:
     """Go on from where a checkpoint was written, if there is one."""
     method = (*run.told_by(), checkpoint.every) if run.begins_anew else run.told_by()
     kept = checkpoint.read(identity_of(run.problem, *method), run.probe())

@@ -17,7 +17,7 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels.march import OneStep
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.outputs import REPORTED, STATE
-from mbd_bridge.simulation.run.march import Log, Run, probe
+from mbd_bridge.simulation.run.march import Log, MotionRun, probe
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
@@ -41,7 +41,7 @@ SHORTEST = 2.0**-24
 """Of the distance of records: a shorter step is not tried."""
 
 
-class VariableRun(Run):
+class VariableRun(MotionRun):
     """Steps that satisfy a tolerance, on their way."""
 
     def __init__(self, problem: Problem, scheme: ImplicitScheme) -> None:

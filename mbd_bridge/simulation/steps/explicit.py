@@ -34,10 +34,10 @@ PARTS = (0.0, 0.5, 1.0)
 """Of a step, after which tables of forces and of motions are known."""
 
 FEWEST = 2
-"""Rates beside the first one that tell whether a step has crossed a singular position."""
+"""StepRates beside the first one that tell whether a step has crossed a singular position."""
 
 
-class Rates:
+class StepRates:
     """The rates x' of a step, and what is known of the places at which they were taken.
 
     Parameters
@@ -100,7 +100,7 @@ def explicit_start(
     """Return the memory of a motion that begins at a state."""
     x = zeros(len(q) + len(v) + len(z) + 1, q, v, z)
     x[:-1] = np.concatenate([q, v, z])
-    return scheme.start(Rates(model, (slope,) * 3, True, t, 0.0), x)
+    return scheme.start(StepRates(model, (slope,) * 3, True, t, 0.0), x)
 
 
 def explicit_step(
@@ -120,7 +120,7 @@ def explicit_step(
         x, memory = zeros(states + 1, q, v, t), t[CARRIED + nz :]
         x[:-1] = np.concatenate([q, v, t[CARRIED : CARRIED + nz]])
         x[-1] = t[WORK]
-        f = Rates(model, slopes, tables, t[0], h[0])
+        f = StepRates(model, slopes, tables, t[0], h[0])
         f.begin(x)
         x_end, memory = scheme.step(f, x, h[0], memory)
         if np.shape(x_end) != x.shape or len(memory) != len(t) - CARRIED - nz:
