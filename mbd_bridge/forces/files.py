@@ -32,6 +32,7 @@ from typing import Any, Literal, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge import forces
 from mbd_bridge.base.arguments import file_path
 from mbd_bridge.base.errors import FileError, MbdError, StateError
 from mbd_bridge.base.extensions import extensions
@@ -40,32 +41,13 @@ from mbd_bridge.files.sidecars import Entry, EntryList, beside, table_points
 from mbd_bridge.files.tir import TirFile
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.yaml_text import Node, yaml_text
-from mbd_bridge.forces.actuator import JointActuator, PointActuator
+from mbd_bridge.forces import roads
 from mbd_bridge.forces.base import ForceElement, bound, by_names, model_in
-from mbd_bridge.forces.bushing import Bushing
-from mbd_bridge.forces.drag import Drag
 from mbd_bridge.forces.formula import Formula
-from mbd_bridge.forces.friction import JointFriction, LoadFriction
-from mbd_bridge.forces.gravity_field import GravityField
-from mbd_bridge.forces.hydropneumatic import HydropneumaticUnit, Throttle
+from mbd_bridge.forces.hydropneumatic import Throttle
 from mbd_bridge.forces.law import Law
-from mbd_bridge.forces.roads import (
-    Bump,
-    Flat,
-    Grid,
-    MovingRoad,
-    Profile,
-    Ramp,
-    RandomRoad,
-    Road,
-    Sine,
-    TwoTracks,
-)
-from mbd_bridge.forces.roads.base import SumOfRoads
-from mbd_bridge.forces.springs import JointSpring, PointSpring, TorsionBar
-from mbd_bridge.forces.stops import JointStop, PointStop
-from mbd_bridge.forces.track import Point, Track
-from mbd_bridge.forces.tyres import FialaTyre, PacejkaTyre, SimpleTyre
+from mbd_bridge.forces.roads import Profile, Road
+from mbd_bridge.forces.track import Point
 from mbd_bridge.forces.tyres.simple import Direction
 from mbd_bridge.forces.urdf import from_urdf
 from mbd_bridge.forces.varying import Input, Varying
@@ -90,24 +72,22 @@ from mbd_bridge.model import Model
 # Files of roads and tyres are beside the one that names them; of a tyre's only the name is
 # written.
 
-TYRE_TYPES: tuple[type[ForceElement], ...] = (SimpleTyre, FialaTyre, PacejkaTyre, Track)
-"""Elements that stand in files with roads."""
+NO_FILE = ("ForceElement", "GeneralForce")
+"""Names of what stands in no file: no element, and what Python functions compute."""
 
-ROADS: dict[str, type[Road]] = {
-    kind.__name__: kind
-    for kind in (
-        Flat,
-        Bump,
-        Ramp,
-        Sine,
-        Profile,
-        Grid,
-        RandomRoad,
-        TwoTracks,
-        MovingRoad,
-        SumOfRoads,
-    )
-}
+
+def _classes(names: Iterable[str], module: Any, base: type) -> dict[str, Any]:
+    """Return the classes of a kind among the public names of a module."""
+    found = {name: getattr(module, name) for name in names if name[0].isupper()}
+    return {name: one for name, one in found.items() if issubclass(one, base) and one is not base}
+
+
+TYPES: dict[str, type[ForceElement]] = _classes(
+    sorted({*dir(forces)} - {*NO_FILE}), forces, ForceElement
+)
+"""What may stand in a file, by name."""
+
+ROADS: dict[str, type[Road]] = _classes(roads.__all__, roads, Road)
 """Roads by name."""
 
 
@@ -179,59 +159,6 @@ def _file(node: Node) -> str:
     return str(beside(node))
 
 
-TYRE_READERS: dict[Any, Callable[[Node], Any]] = {
-    Road: read_road,
-    tuple[float, float]: numbers,
-    tuple[float, float] | None: numbers,
-    Direction: Node.text,
-    Literal["left", "right"] | None: Node.text,
-    int | None: Node.whole_number,
-    Mapping[str, float] | None: _by_name,
-    str | os.PathLike[str] | TirFile: _file,
-    Sequence[Point]: _points,
-    Point | None: _point,
-}
-"""What reads a parameter, by its type."""
-
-
-def is_plain_here(value: Any) -> bool:
-    """Return whether `plain` writes a parameter."""
-    return isinstance(value, Road | TirFile | Mapping | os.PathLike)
-
-
-def plain(value: Any) -> Any:
-    """Return a road, the path of a tyre property file or coefficients as tables and texts."""
-    if isinstance(value, TirFile | os.PathLike):
-        return Path(value.path if isinstance(value, TirFile) else value).name
-    if isinstance(value, Mapping):
-        return {str(key): float(number) for key, number in value.items()}
-    if isinstance(value, Road):
-        parts = {one.name: plain(getattr(value, one.name)) for one in fields(value) if one.init}
-        return {"type": type(value).__name__} | parts
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-KINDS: tuple[type[ForceElement], ...] = (
-    PointSpring,
-    PointStop,
-    PointActuator,
-    HydropneumaticUnit,
-    JointSpring,
-    JointFriction,
-    LoadFriction,
-    JointStop,
-    JointActuator,
-    TorsionBar,
-    Bushing,
-    Drag,
-    GravityField,
-    *TYRE_TYPES,
-)
-TYPES = {kind.__name__: kind for kind in KINDS}
-"""What may stand in a file, by name."""
-
 FORCES_FILE = EntryList(
     "forces",
     "m, N, kg, s, rad",
@@ -248,8 +175,6 @@ OF_URDF = ("damping", "friction", "limits")
 
 INPUT = "input"
 """Key of a number that comes from outside: ``force: {input: valve, value: 0}``."""
-
-Reader = Callable[[Node], Any]
 
 
 def load_forces(path: str | os.PathLike[str], machine: Any) -> tuple[ForceElement, ...]:
@@ -368,7 +293,17 @@ def _texts(node: Node) -> tuple[str, ...]:
     return tuple(item.text() for item in node.items())
 
 
-READERS: dict[Any, Reader] = TYRE_READERS | {
+READERS: dict[Any, Callable[[Node], Any]] = {
+    Road: read_road,
+    tuple[float, float]: numbers,
+    tuple[float, float] | None: numbers,
+    Direction: Node.text,
+    Literal["left", "right"] | None: Node.text,
+    int | None: Node.whole_number,
+    Mapping[str, float] | None: _by_name,
+    str | os.PathLike[str] | TirFile: _file,
+    Sequence[Point]: _points,
+    Point | None: _point,
     str: Node.text,
     bool: Node.flag,
     float: _varying,
@@ -412,10 +347,16 @@ def _plain(element: ForceElement, name: str, value: Any) -> Any:
         return value.text
     if isinstance(value, Input):
         return {INPUT: value.name, "value": float(np.asarray(value.value))}
-    if is_plain_here(value):
-        return plain(value)
-    if isinstance(value, Mapping) or callable(value):
+    if isinstance(value, TirFile | os.PathLike):
+        return Path(value.path if isinstance(value, TirFile) else value).name
+    if isinstance(value, Road):
+        words = (one.name for one in fields(value) if one.init)
+        parts = {word: _plain(element, name, getattr(value, word)) for word in words}
+        return {"type": type(value).__name__} | parts
+    if isinstance(value, Mapping):
+        return {str(key): float(number) for key, number in value.items()}
+    if callable(value):
         raise StateError(f"{element.label}: {name}: a {type(value).__name__} stands in no file")
     if isinstance(value, tuple | list | np.ndarray):
         return [_plain(element, name, item) for item in value]
-    return float(value)
+    return value if type(value) is int else float(value)

@@ -66,7 +66,7 @@ def test_a_profile_stands_in_a_file_beside(tmp_path):
 
 
 BAD = {
-    "a number": ("3", r":3: road: expected a road, {type: Flat \| Bump"),
+    "a number": ("3", r":3: road: expected a road, {type: Bump \| Flat"),
     "no type": ("{height: 3}", "expected a road"),
     "no road": ("{type: Flatt}", "no road named 'Flatt'; did you mean 'Flat'"),
     "no key": ("{type: Flat, hight: 3}", "no key named 'hight'; did you mean 'height'"),
