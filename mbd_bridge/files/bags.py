@@ -50,31 +50,25 @@ class Bag(NamedTuple):
 
 
 class StateSample(NamedTuple):
-    """What one message says of the joints wanted; velocities, efforts: empty where it has none."""
+    """What a message says: its stamp and when it was recorded, ns, and numbers of joints by name.
+
+    Velocities, efforts: empty where it has none.
+    """
 
     stamp: int
     recorded: int
-    positions: Floats
-    velocities: Floats
-    efforts: Floats
-
-
-class Said(NamedTuple):
-    """What one message says: a stamp, ns, and numbers of joints by name."""
-
-    stamp: int
     names: tuple[str, ...]
     positions: Floats
     velocities: Floats
     efforts: Floats
 
     @staticmethod
-    def of(message: Any) -> Said:
+    def of(message: Any, recorded: int) -> StateSample:
         """Return what a message of `MESSAGE` says."""
         stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
         parts = message.position, message.velocity, message.effort
         numbers = (np.asarray(x, dtype=np.float64) for x in parts)
-        return Said(stamp, tuple(message.name), *numbers)
+        return StateSample(stamp, recorded, tuple(message.name), *numbers)
 
 
 def is_bag(path: str | os.PathLike[str]) -> bool:
@@ -171,13 +165,13 @@ class _Reader:
 
     def states(self, topic: str | None) -> Iterator[StateSample]:
         """Yield the states in the messages of a topic."""
-        for recorded, message in self._messages(topic):
-            state = self._state(message, recorded)
+        for message in self._messages(topic):
+            state = self._state(message)
             if state is not None:
                 yield state
 
-    def _messages(self, topic: str | None) -> Iterator[tuple[int, Said]]:
-        """Yield when a message was recorded, ns, and what it says."""
+    def _messages(self, topic: str | None) -> Iterator[StateSample]:
+        """Yield what each message says."""
         highlevel, typesys = packages(self.path)
         store = typesys.get_typestore(typesys.Stores.LATEST)
         # from a damaged bag rosbags, apsw, zstandard raise anything
@@ -187,7 +181,7 @@ class _Reader:
         ):
             chosen = self._chosen(reader.connections, topic)
             for connection, recorded, raw in reader.messages(connections=chosen):
-                yield recorded, Said.of(reader.deserialize(raw, connection.msgtype))
+                yield StateSample.of(reader.deserialize(raw, connection.msgtype), recorded)
 
     def notes(self) -> list[str]:
         """Return what was left out."""
@@ -228,9 +222,9 @@ class _Reader:
         self._topic = chosen[0].topic
         return chosen
 
-    def _state(self, message: Said, recorded: int) -> StateSample | None:
+    def _state(self, message: StateSample) -> StateSample | None:
         """Return the joints wanted, in one order."""
-        stamp, named, positions = message[:3]
+        named, positions = message.names, message.positions
         if len(positions) != len(named):
             raise self._error(
                 f"expected a position of each of its {len(named)} joints, got {len(positions)}",
@@ -242,7 +236,12 @@ class _Reader:
             return None
         more = message.velocities, message.efforts
         rates, efforts = (x[order] if len(x) == len(named) else np.zeros(0) for x in more)
-        return StateSample(stamp, recorded, positions[order], rates, efforts)
+        return message._replace(
+            names=(),  # they are in one order now
+            positions=positions[order],
+            velocities=rates,
+            efforts=efforts,
+        )
 
     def _order(self, named: tuple[str, ...]) -> NDArray[np.intp] | None:
         """Return where the joints wanted stand in a message, None if it has none of them."""

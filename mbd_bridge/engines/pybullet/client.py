@@ -6,9 +6,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.engines.quiet import quiet
+from mbd_bridge.model.spatial import Frame, quaternion_matrix
 
 
 def engine() -> Any:
@@ -54,6 +57,14 @@ class Client:
                 f"pybullet client {self.number} is not connected (any more): "
                 f"client = pybullet.connect(pybullet.DIRECT)"
             )
+
+    def frame(self, body: int, link: int) -> Frame:
+        """Return pybullet's frame of a link (-1: the root), at its centre of mass, in the world."""
+        if link < 0:
+            position, turn = self.getBasePositionAndOrientation(body)
+        else:
+            position, turn = self.getLinkState(body, link)[:2]
+        return Frame(quaternion_matrix(np.array(turn)), np.array(position))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         function = getattr(self.engine, name)

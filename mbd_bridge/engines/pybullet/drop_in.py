@@ -27,7 +27,7 @@ from mbd_bridge.engines.pybullet.stepper import SAME, Stepper, check_beside, gra
 from mbd_bridge.files import read
 from mbd_bridge.model import build_model
 from mbd_bridge.model.description import Description
-from mbd_bridge.model.spatial import Array, quaternion_matrix
+from mbd_bridge.model.spatial import Array, Frame
 
 _bullet = engine()
 
@@ -239,10 +239,11 @@ def applyExternalForce(
             objectUniqueId, linkIndex, forceObj, posObj, flags, physicsClientId=physicsClientId
         )
         return
-    turn, centre = _centre(machine.body, linkIndex)
+    centre = _centre(machine.body, linkIndex)
     force, point = np.array(forceObj, dtype=np.float64), np.array(posObj, dtype=np.float64)
     if flags == _bullet.WORLD_FRAME:
-        force, point = turn.T @ force, turn.T @ (point - centre)
+        turn = centre.rotation.T
+        force, point = turn @ force, turn @ (point - centre.translation)
     _add(machine.wrenches, linkIndex, np.concatenate([force, np.cross(point, force)]))
 
 
@@ -260,9 +261,9 @@ def applyExternalTorque(
             objectUniqueId, linkIndex, torqueObj, flags, physicsClientId=physicsClientId
         )
         return
-    turn, moment = _centre(machine.body, linkIndex)[0], np.array(torqueObj, dtype=np.float64)
+    centre, moment = _centre(machine.body, linkIndex), np.array(torqueObj, dtype=np.float64)
     if flags == _bullet.WORLD_FRAME:
-        moment = turn.T @ moment
+        moment = centre.rotation.T @ moment
     _add(machine.wrenches, linkIndex, np.concatenate([np.zeros(3), moment]))
 
 
@@ -364,15 +365,11 @@ def _wrenches(machine: _Machine) -> Mapping[str, Array]:
     return wrenches
 
 
-def _centre(body: LoadedBody, link: int) -> tuple[Array, Array]:
-    """Return rotation and place of pybullet's frame of a link, at its centre of mass."""
+def _centre(body: LoadedBody, link: int) -> Frame:
+    """Return pybullet's frame of a link, at its centre of mass."""
     if link not in body.links:
         raise StateError(f"link {link}: body {body.number} has links -1 to {max(body.links)}")
-    if link == BASE:
-        position, turn = body.client.getBasePositionAndOrientation(body.number)
-    else:
-        position, turn = body.client.getLinkState(body.number, link)[:2]
-    return quaternion_matrix(np.array(turn)), np.array(position)
+    return body.client.frame(body.number, link)
 
 
 def _add(sums: dict[int, Array], number: int, values: Any) -> None:

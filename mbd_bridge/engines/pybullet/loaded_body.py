@@ -235,9 +235,7 @@ class LoadedBody:
 
     def base(self) -> Frame:
         """Return the frame of the root link in pybullet's world."""
-        position, turn = self.client.getBasePositionAndOrientation(self.number)
-        frame = Frame(quaternion_matrix(np.array(turn)), np.array(position))
-        return frame @ self.centre(BASE).inverse()
+        return self.client.frame(self.number, BASE) @ self.centre(BASE).inverse()
 
     def world(self) -> Frame:
         """Return the frame of the mechanism's world in pybullet's."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.engines.pybullet.client import Client
-from mbd_bridge.engines.pybullet.loaded_body import BASE, LoadedBody, TreeState
+from mbd_bridge.engines.pybullet.loaded_body import LoadedBody, TreeState
 from mbd_bridge.equations.external import from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.kernels import Single
@@ -105,7 +105,7 @@ def _constraints(body: LoadedBody, placement: Placement) -> Iterator[Touch]:
         centre = placement(ours) @ body.centre(link)
         force, moment = np.array(client.getConstraintState(number)[:3]), np.zeros(3)
         if kind == engine.JOINT_FIXED:
-            turn = _turn_of(client, parent, parent_link) if ours_is_child else centre.rotation
+            turn = client.frame(parent, parent_link).rotation if ours_is_child else centre.rotation
             turn = turn @ quaternion_matrix(np.array(row[8]))
             force, moment = -force, -turn @ client.getConstraintState(number)[3:]
         sign = 1.0 if ours_is_child else -1.0  # so far they were on the child
@@ -134,13 +134,6 @@ def inside(body: LoadedBody) -> Inside:
     numbers = {number for row in rows if row[4] == gear for number in (row[1], row[3])}
     geared = frozenset(joint.name for joint in body.joints if joint.number in numbers)
     return Inside(geared, any(row[4] != gear for row in rows))
-
-
-def _turn_of(client: Client, body: int, link: int) -> Array:
-    """Return the rotation of pybullet's frame of any link, at its centre of mass, in the world."""
-    if link == BASE:
-        return quaternion_matrix(np.array(client.getBasePositionAndOrientation(body)[1]))
-    return quaternion_matrix(np.array(client.getLinkState(body, link)[1]))
 
 
 def _constraints_of(client: Client) -> Iterator[tuple[tuple[int, ...], int]]:

@@ -195,7 +195,8 @@ def _in_direction(
         ]
         return natural(beam, powers)
     if kind == "finite-element":
-        return _free(_grid(wanted, beam, direction, [root, *stations]), count, root)
+        grid = _grid(wanted, beam, direction, [root, *stations])
+        return _held(grid, count, grid.of_node(root))
     if kind == "craig-bampton":
         grid = _grid(wanted, beam, direction, [root, *stations])
         return natural(beam, _craig_bampton(grid, count, root, stations))
@@ -218,9 +219,9 @@ def intervals_at(even: Floats, places: Floats, beam: Beam) -> Floats:
     return np.sort(np.concatenate([needed, even[far]]))
 
 
-def _free(grid: Elements, count: int, root: float) -> list[ShapeMode]:
-    """Return the lowest natural modes of the beam held at its root."""
-    loose = np.setdiff1d(np.arange(len(grid.M)), grid.of_node(root))
+def _held(grid: Elements, count: int, held: Sequence[int]) -> list[ShapeMode]:
+    """Return the lowest natural modes of a beam of which some unknowns are held."""
+    loose = np.setdiff1d(np.arange(len(grid.M)), held)
     _enough(count, len(loose))
     _, vectors = lowest(grid.M[np.ix_(loose, loose)], grid.K[np.ix_(loose, loose)], count)
     out = []
@@ -246,14 +247,7 @@ def _craig_bampton(
         if len(inner):
             values[inner] = -np.linalg.solve(K[np.ix_(inner, inner)], K[inner, end])
         out.append(grid.mode(_scaled(values, grid.unknowns)))
-    if count:
-        _enough(count, len(inner))
-        _, vectors = lowest(grid.M[np.ix_(inner, inner)], K[np.ix_(inner, inner)], count)
-        for k in range(count):
-            values = np.zeros(len(K))
-            values[inner] = vectors[:, k]
-            out.append(grid.mode(_scaled(values, grid.unknowns)))
-    return out
+    return out + (_held(grid, count, [*held, *ends]) if count else [])
 
 
 def natural(beam: Beam, modes: list[ShapeMode]) -> list[ShapeMode]:
