@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 
 robot = mbd.load(Path(__file__).parents[1] / "urdf" / "pendulum.urdf")
-run = robot.kernel("forward_dynamics").single().run  # one state a call, no overhead
+run = robot.compile("forward_dynamics").single().run  # one state a call, no overhead
 no_torque = np.zeros(1)
 
 

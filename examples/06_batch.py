@@ -9,7 +9,7 @@ import numpy as np
 import mbd_bridge as mbd
 
 robot = mbd.load(Path(__file__).parents[1] / "urdf" / "kuka_iiwa.urdf")
-solver = robot.load_solver(["lbr_iiwa_joint_3"])  # prepared once: the kernel of this one load
+solver = robot.compile("joint_loads", ["lbr_iiwa_joint_3"])  # prepared once, for this one load
 
 N = 100_000
 rng = np.random.default_rng(0)

@@ -108,7 +108,7 @@ def states_by(choice: int) -> tuple[mbd.Mechanism, str, np.ndarray, np.ndarray]:
     model = m.model
     rows = list(row_choice(model).sets[choice])
     q = m.assemble({"crank0": 0.5}, fixed="crank0").q
-    constraints, held = m.kernel("constraints"), model.velocity_names.index("crank0")
+    constraints, held = m.compile("constraints"), model.velocity_names.index("crank0")
     free = np.delete(np.arange(model.nv), held)
     for _ in range(5):
         phi, phi_q, _ = constraints(q, np.zeros(model.nv))

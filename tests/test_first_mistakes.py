@@ -81,7 +81,7 @@ def test_things_are_shown_in_a_line():
     rod = mbd.load(PENDULUM)
     q = np.zeros((50, 1))
     loads = rod.joint_loads(q, q, q)
-    solver = rod.load_solver(["hinge"])
+    solver = rod.compile("joint_loads", ["hinge"])
     shown = [loads, loads["hinge"], rod.model, solver.single(), rod]
     for thing in shown:
         assert len(repr(thing)) < 160

@@ -62,7 +62,9 @@ def test_wrenches_in_world_axes_are_those_in_link_axes_turned(floating):
     a_there = robot.forward_dynamics(q, v, a, {link: world}, external_in="world")
     a_here = robot.forward_dynamics(q, v, a, {link: own})
     assert np.abs(a_there - a_here).max() <= 1e-9 * np.abs(a_here).max()
-    solver = robot.load_solver([model.joints[-1].name], links=[link], external_in="world")
+    solver = robot.compile(
+        "joint_loads", [model.joints[-1].name], links=[link], external_in="world"
+    )
     found = solver(q, v, a, world[:, None])
     assert np.abs(found.force - robot.joint_loads(
         q, v, a, [model.joints[-1].name], external={link: own}).force).max() < 1e-10  # fmt: skip

@@ -126,7 +126,7 @@ class LoadInputs:
 
     def solver(self, needs: Needs) -> LoadSolver:
         """Return what gives the loads that are needed."""
-        return self.mechanism.solver(self.request(needs))
+        return self.mechanism.compile(self.request(needs))
 
     def loads(self, needs: Needs, motion: Motion, *, check: bool = True) -> JointLoads:
         """Return the loads at the states of a motion; checked ones know their times."""

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.histories import HistoryOptions, HistoryRequest
 from mbd_bridge.api.loops import Loops
-from mbd_bridge.base.arguments import an_instance, file_path, finite_numbers, flag, name_list
+from mbd_bridge.base.arguments import file_path, finite_numbers, flag, name_list
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import ModelError, StateError, real_number, unknown_name, warn
 from mbd_bridge.base.extensions import extension
-from mbd_bridge.base.options import complete, options_of, part, shows_options, with_options
+from mbd_bridge.base.options import complete, given, options_of, part, shows_options, with_options
 from mbd_bridge.base.table import Table, Tabular
 from mbd_bridge.equations.cartesian import link_velocity, placement
 from mbd_bridge.equations.centroid import Centroid
@@ -330,7 +330,7 @@ class Mechanism(Tabular, Extended):
             asked["forces"] = ()
             request = LoadRequest.of(self.model, joints, **asked)
             request = replace(request, forces=self.elements(chosen["forces"]))
-            solver = self.solver(request)
+            solver = self.compile(request)
             if plain and _is_plain(wording):
                 self.prepared.remember(wording, request)
             if wrenches.by_link:
@@ -349,31 +349,65 @@ class Mechanism(Tabular, Extended):
             return None
         return known
 
-    def solver(self, request: LoadRequest) -> LoadSolver:
-        """Return what gives the loads of a request, prepared when it is first asked for."""
-        request = an_instance("request", request, LoadRequest, "mbd.loads.LoadRequest.of(...)")
-        form = request.form
-        solver = self.prepared.get(form, lambda: LoadSolver(self.model, form))
-        return solver if solver.request == request else solver.at(request.convention.at)
-
-    @with_options
-    def load_solver(
+    @overload
+    def compile(
         self,
+        what: Literal["joint_loads"] | LoadRequest,
         joints: Iterable[str | int] | str | None = None,
         *,
         parameters: ParameterValues | Parameters | None = None,
         **options: Unpack[RequestOptions],
-    ) -> LoadSolver:
-        """Return a `LoadSolver` for chosen joints: prepare once, evaluate many times.
+    ) -> LoadSolver: ...
+    @overload
+    def compile(
+        self, what: Dynamics, *, links: Iterable[str] = (), q: ArrayLike | None = None
+    ) -> Kernel: ...
+    @with_options
+    def compile(
+        self,
+        what: Literal["joint_loads"] | LoadRequest | Dynamics,
+        joints: Iterable[str | int] | str | None = None,
+        *,
+        parameters: ParameterValues | Parameters | None = None,
+        q: ArrayLike | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> LoadSolver | Kernel:
+        """Prepare machine code once, to evaluate it many times.
+
+        ``compile("joint_loads", ["elbow"])`` gives a `LoadSolver`: ``solver(q, v, a).moment``. The
+        name of a function of the dynamics gives its `Kernel`: ``compile("mass_matrix")(q)``. The
+        ``single().run`` of both takes one state at a time, for control loops.
 
         Parameters
         ----------
-        joints : see `joint_loads`
-        parameters : of variants of the mechanism; see `LoadSolver`
-        **options : of the loads
+        what : "joint_loads", or a `LoadRequest` that says all of it; "inverse_dynamics",
+            "bias_forces", "mass_matrix", "forward_dynamics" or "constraints", in which force
+            elements have no part (`mbd.Equations` has kernels of all that acts)
+        joints : of "joint_loads"; names, None for all
+        parameters : of "joint_loads" of variants of the mechanism; see `LoadSolver`
+        q : of "forward_dynamics" with loops, (nq,): where independent rows are chosen (None:
+            nearest to zero); see `closed_kernel.kernel_of`
+        **options : of the loads; kernels have `links` alone
         """
-        options["forces"] = self.elements(options["forces"])
-        return LoadSolver(self.model, LoadRequest.of(self.model, joints, **options), parameters)
+        if not isinstance(what, LoadRequest) and what != "joint_loads":
+            if not isinstance(what, str) or what not in FUNCTIONS:
+                known = ("joint_loads", *FUNCTIONS)
+                raise ModelError(f"what: {unknown_name('function', what, known)}")
+            named = {"joints": joints is not None, "parameters": parameters is not None}
+            named |= {name: name != "links" for name in given(RequestOptions, options)}
+            for name in (name for name, is_wrong in named.items() if is_wrong):
+                raise StateError(f"{name}: of joint_loads; {what} has links= and q=")
+            return kernel_of(self.prepared, what, name_list("links", options["links"], "links"), q)
+        if q is not None:
+            raise StateError("q: of forward_dynamics; joint_loads are compiled for all positions")
+        if not isinstance(what, LoadRequest):
+            options["forces"] = self.elements(options["forces"])
+            what = LoadRequest.of(self.model, joints, **options)
+        form = what.form
+        if parameters is not None:
+            return LoadSolver(self.model, what, parameters)
+        solver = self.prepared.get(form, lambda: LoadSolver(self.model, form))
+        return solver if solver.request == what else solver.at(what.convention.at)
 
     @with_options
     def load_history(
@@ -577,17 +611,6 @@ class Mechanism(Tabular, Extended):
         """
         numbers = tuple(map(self.model.link_number, name_list("links", links, "links")))
         return ConstrainedDynamics(self.model, numbers, actuated)
-
-    def kernel(
-        self, what: Dynamics, links: Sequence[str] = (), *, at: ArrayLike | None = None
-    ) -> Kernel:
-        """Return the kernel of one of the functions above; `at`: see `closed_kernel.kernel_of`.
-
-        Force elements have no part in it: `mbd.Equations` has kernels of all that acts.
-        """
-        if not isinstance(what, str) or what not in FUNCTIONS:
-            raise ModelError(f"what: {unknown_name('function', what, FUNCTIONS)}")
-        return kernel_of(self.prepared, what, name_list("links", links, "links"), at)
 
     # Kinematics
 

@@ -390,7 +390,7 @@ def _along(
         found = seen.motion()
         if found is None:
             return None
-        plain = mechanism.solver(replace(asked.request, convention=Convention()))
+        plain = mechanism.compile(replace(asked.request, convention=Convention()))
         states = plain.at_states(found, asked.external, threads=asked.threads)
         applied = applied_along(mechanism.model, found, asked.external)
         return Source(mechanism.model, found.time, found.q, states, asked.request.forces, applied)

@@ -196,11 +196,11 @@ def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]
             "--joints NAME; `mbd loads --actuated` computes them along a motion"
         )
     if options.what != "joint_loads":
-        kernel = robot.kernel(options.what)
+        kernel = robot.compile(options.what)
         if robot.model.has_loops:
             notes += f"\n\n{TERM.format(what=options.what)}"
         return kernel, notes
-    solver = robot.load_solver(shared.joints(options))
+    solver = robot.compile("joint_loads", shared.joints(options))
     kinds = [(name, robot.model.joint(name).type) for name in solver.joints]
     columns = [name + suffix for name, kind in kinds for suffix in kind.velocities]
     notes += "".join(f"\n\n{sentence}" for sentence in screen.forces_said(robot))

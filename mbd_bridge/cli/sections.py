@@ -70,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
     forces = external.read(options, robot, tell=False)
     with screen.waiting("preparing the kernel"):
         solver = SectionSolver(robot.model, options.link, x)
-        joints = robot.load_solver(
+        joints = robot.compile(
+            "joint_loads",
             list(solver.stations),
             links=() if forces is None else forces.links,
             actuated=options.actuated,

@@ -59,7 +59,7 @@ class LoadSolver:
     Parameters
     ----------
     model : the mechanism
-    request : which loads (`Mechanism.load_solver` makes one of its arguments)
+    request : which loads (`Mechanism.compile` makes one of its arguments)
     parameters : masses, lengths and the like by name, (N,) or (N, 3) for N variants of the
         mechanism (`mechanism.parameters`); the last input of the kernels are theirs. Of a tree a
         call then gives the loads of all variants, at one state or each at its own
@@ -74,7 +74,7 @@ class LoadSolver:
 
     Examples
     --------
-    >>> solver = robot.load_solver(["elbow"])       # doctest: +SKIP
+    >>> solver = robot.compile("joint_loads", ["elbow"])       # doctest: +SKIP
     >>> solver(q, v, a).moment                      # doctest: +SKIP
     """
 
@@ -148,7 +148,7 @@ class LoadSolver:
         if isinstance(how.at, str) or isinstance(moved.at, str):
             raise ModelError(
                 f"at: this solver gives loads at {how.at!r}, not at a point of the child; prepare "
-                f"one with load_solver(..., at=(x, y, z))"
+                f"one with robot.compile('joint_loads', ..., at=(x, y, z))"
             )
         other = object.__new__(LoadSolver)
         own = {"request": replace(self.request, convention=moved), "_one_state": self._one_state}

@@ -152,7 +152,7 @@ class Stage:
     @functools.cached_property
     def solver(self) -> mbd.loads.LoadSolver:
         """A prepared solver."""
-        return self.machine.load_solver(self.given["joints"], **self.always)
+        return self.machine.compile("joint_loads", self.given["joints"], **self.always)
 
 
 def builder() -> mbd.Builder:

@@ -23,7 +23,7 @@ BEHIND: dict[str, Callable[..., Any]] = {
     "Mechanism.assemble": assemble,
     "Mechanism.crosscheck": crosscheck,
     "Mechanism.free_body": mbd.Mechanism.joint_loads,
-    "Mechanism.load_solver": mbd.loads.LoadSolver,
+    "Mechanism.compile": mbd.loads.LoadSolver,
     "JointLoads.spectra": load_spectra,
     "Simulation.joint_loads": mbd.simulation.SimulationBatch.joint_loads,
 }

@@ -29,7 +29,7 @@ def run() -> dict[str, Any]:
     data = model.createData()
     q, v, a = (x.copy() for x in np.random.default_rng(0).uniform(-1.0, 1.0, (3, arm.nv)))
     name = model.names[3]
-    solver = arm.load_solver([name])
+    solver = arm.compile("joint_loads", [name])
     prepared = solver.single().run
 
     def their_load() -> Any:
@@ -42,12 +42,12 @@ def run() -> dict[str, Any]:
             their_load,
             "rnea, data.f[3].vector",
         ),
-        "load_solver([...])(q, v, a).force": (
+        "compile('joint_loads', [...])(q, v, a).force": (
             lambda: solver(q, v, a).force,
             their_load,
             "rnea, data.f[3].vector",
         ),
-        "load_solver([...]).single().run(q, v, a)": (
+        "compile('joint_loads', [...]).single().run(q, v, a)": (
             lambda: prepared(q, v, a),
             lambda: pin.rnea(model, data, q, v, a),
             "rnea",

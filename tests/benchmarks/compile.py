@@ -117,7 +117,7 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "the same with loads": simulated(four_bar, loads=["crank", "pin"]),
     "simulate stewart.urdf": simulated(lambda: mbd.load("urdf/stewart.urdf")),
     "simulate 40 four-bars": forty_four_bars,
-    "M of a chain of 120": lambda: mbd.Mechanism(chain(120)).kernel("mass_matrix"),
+    "M of a chain of 120": lambda: mbd.Mechanism(chain(120)).compile("mass_matrix"),
 }
 """First answers by name."""
 

@@ -50,7 +50,7 @@ def stream(motion: str, output: str, smooth: str) -> Figures:
     from mbd_bridge.motion.smoothing import Smoothing
 
     arm = mbd.load(ROBOT)
-    arm.load_solver(JOINTS)  # the machine code is made once and kept on disk
+    arm.compile("joint_loads", JOINTS)  # the machine code is made once and kept on disk
     start = time.perf_counter()
     history = arm.load_history(motion, JOINTS, output=output, threads=2, smooth=smooth)
     seconds = time.perf_counter() - start

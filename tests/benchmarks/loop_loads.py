@@ -56,9 +56,9 @@ def _figures(
     motion = machine.simulate(0.5, step=1e-3, q=at.q, v=at.v)
     repeats = -(-STATES // len(motion.time))
     q, v, a = (np.tile(x, (repeats, 1))[:STATES] for x in (motion.q, motion.v, motion.a))
-    solver = machine.load_solver(joints, actuated=actuated)
+    solver = machine.compile("joint_loads", joints, actuated=actuated)
     many = _best(lambda: solver(q, v, a), 4) / STATES
-    alone = machine.load_solver(joints, actuated=actuated)
+    alone = machine.compile("joint_loads", joints, actuated=actuated)
 
     def one_by_one() -> None:
         for k in range(SINGLE):

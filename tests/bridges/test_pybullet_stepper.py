@@ -227,7 +227,7 @@ def test_a_closed_machine_of_which_pybullet_knows_the_tree(touchable_four_bar):
                 stepper.step({"crank": -6.0})
                 touched |= bool(stepper.touches)
             assert touched
-            phi, _, _ = bar.kernel("constraints")(stepper.q, stepper.v)
+            phi, _, _ = bar.compile("constraints")(stepper.q, stepper.v)
             assert np.abs(phi).max() < 1e-10
             loads = stepper.joint_loads(["crank", "coupler_pin"])
             assert loads["coupler_pin"].unique.tolist() == [True, False] * 3

@@ -83,7 +83,7 @@ def test_exported_forward_dynamics_of_loops_is_the_closed_mechanisms(run, tmp_pa
     expected = bar.forward_dynamics(at.q, at.v, tau)
     assert np.allclose(outputs[0], expected, rtol=1e-11, atol=1e-11)
     assert 0.0 <= outputs[2][0] < 1e3
-    kernel = bar.kernel("forward_dynamics")
+    kernel = bar.compile("forward_dynamics")
     assert np.allclose(kernel(at.q, at.v, tau)[0], expected, rtol=1e-11, atol=1e-11)
     flat = bar.assemble({"crank": np.pi / 2 + 1e-9}, fixed="crank")
     risk = kernel(flat.q, flat.v, tau)[2][0]

@@ -183,7 +183,7 @@ def test_gears_simulate_within_a_loop():
     report = machine.loops.report(near.q)
     assert (report.rank, report.dof) == (3, 1)
     run = machine.simulate(0.05, step=1e-3, q=near.q, v=near.v)
-    phi, _, _ = machine.kernel("constraints")(run.q[-1], run.v[-1])
+    phi, _, _ = machine.compile("constraints")(run.q[-1], run.v[-1])
     assert np.abs(phi).max() < 1e-12
 
 
@@ -195,7 +195,7 @@ def test_gears_of_sliding_joints_alone_trace():
     model = build_model(b.couple("gear", "b", "a", 2.0, 0.5).description())
     graph = trace(lambda q: (at(model, q, np.zeros(2)).phi,), {"q": 2})
     assert graph is not None
-    phi, _, _ = mbd.Mechanism(model).kernel("constraints")(np.array([1.0, 5.0]), np.zeros(2))
+    phi, _, _ = mbd.Mechanism(model).compile("constraints")(np.array([1.0, 5.0]), np.zeros(2))
     assert np.allclose(phi, [2.5])
 
 

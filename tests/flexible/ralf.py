@@ -47,7 +47,7 @@ def methods() -> None:
     """Print cost and violation of methods, with and without putting the state back."""
     arm = mbd.load(OWN / "ralf.urdf")
     at = arm.assemble(GUESS, fixed=("theta1", "theta3"))
-    constraints = arm.kernel("constraints")
+    constraints = arm.compile("constraints")
     print(f"{STEPS} steps of {STEP:g} s; open: largest residual of the loop, m")
     for correction in ("state", "none"):
         for name in METHODS[correction == "none" :]:  # the compiled one always corrects
@@ -74,7 +74,7 @@ def bases_alone() -> None:
     """Print what making the basis costs alone: a decomposition, or a projection."""
     arm = mbd.load(OWN / "ralf.urdf")
     q = arm.assemble(GUESS, fixed=("theta1", "theta3")).q
-    J = arm.kernel("constraints")(q, np.zeros(arm.nv))[1]
+    J = arm.compile("constraints")(q, np.zeros(arm.nv))[1]
     J = J[np.linalg.norm(J, axis=1) > 1e-9]
     N = np.linalg.svd(J)[2][2:].T
 
@@ -124,7 +124,7 @@ GUESS = {"theta1": -0.3, "theta2": -0.2, "theta3": -0.2, "theta4": 0.2}
 
 
 def null_space(machine, q):
-    J = machine.kernel("constraints")(q, np.zeros(machine.nv))[1]
+    J = machine.compile("constraints")(q, np.zeros(machine.nv))[1]
     _, s, Vt = np.linalg.svd(J)
     rank = int((s > 1e-9 * s[0]).sum())
     assert rank == 2

@@ -29,7 +29,7 @@ def test_runs_keep_the_energy_that_damping_leaves_by_every_solver(damping):
     ):
         run = machine.simulate(0.01, q=at.q, v=at.v, **options)
         assert run.status == "finished"
-        assert np.abs(machine.kernel("constraints")(run.q[-1], run.v[-1])[0]).max() < 1e-9
+        assert np.abs(machine.compile("constraints")(run.q[-1], run.v[-1])[0]).max() < 1e-9
         ends.append(np.append(run.q[-1], run.v[-1] / 100))
     assert np.ptp(ends, axis=0).max() < 2e-4
     assert run.energy[0] - run.energy[-1] > 1e-4 if damping else np.ptp(run.energy) < 1e-5
@@ -104,8 +104,11 @@ def test_a_spring_holds_a_named_station_and_no_other_point():
     ("ask", "message"),
     [
         (lambda m, q: m.to_pinocchio(), "deflection"),
-        (lambda m, q: m.load_solver(["pin"], parameters={"rod.mass": 1.0}), "bends"),
-        (lambda m, q: m.load_solver(["pin"], parameters={"wrist.a.xyz": [0, 0, 0]}), "bends|wrist"),
+        (lambda m, q: m.compile("joint_loads", ["pin"], parameters={"rod.mass": 1.0}), "bends"),
+        (
+            lambda m, q: m.compile("joint_loads", ["pin"], parameters={"wrist.a.xyz": [0, 0, 0]}),
+            "bends|wrist",
+        ),
         (lambda m, q: m.with_flexible(3), "list of FlexibleLinks"),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_commanded_motion_bends_the_arm_and_keeps_the_parallelogram_closed(ral
     at = ralf.assemble(GUESS, fixed=("theta1", "theta3"))
     run = ralf.simulate(1.0, step=2e-4, q=at.q, prescribed=COMMAND)
     assert run.finished
-    phi = ralf.kernel("constraints")(run.q, run.v)[0]
+    phi = ralf.compile("constraints")(run.q, run.v)[0]
     assert np.abs(phi).max() < 1e-9
     tip = run.q[:, ralf.coordinate_names.index("lower.mode1")]
     assert 0.005 < np.abs(tip).max() < 0.02

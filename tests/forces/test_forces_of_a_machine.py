@@ -54,7 +54,7 @@ def test_loads_along_a_motion_are_those_of_its_simulation(tree):
     assert np.abs(bare.force - found.force).max() > 1.0
     state, t = (run.q[7], run.v[7], run.a[7]), run.time[7]
     one = robot.joint_loads(*state, "wrist", forces=robot.forces, t=t)
-    solver = robot.load_solver("wrist")
+    solver = robot.compile("joint_loads", "wrist")
     assert np.array_equal(one.force, solver(*state, t=t).force)
     assert np.array_equal(one.force[0], solver.single()(*state, run.time[7:8])[0][0])
 

@@ -84,7 +84,7 @@ def test_sampled_poses_are_spread_evenly_and_close_their_loops():
     closed = mbd.load(OWN / "four_bar.urdf")
     found = closed.sample_poses(64, actuated=["crank"])
     assert 0 < len(found) < 64  # near a singular position there is none
-    phi = closed.kernel("constraints")(found, np.zeros((len(found), closed.model.nv)))[0]
+    phi = closed.compile("constraints")(found, np.zeros((len(found), closed.model.nv)))[0]
     assert np.abs(phi).max() < 1e-12
 
 

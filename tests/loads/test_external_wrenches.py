@@ -53,7 +53,7 @@ def test_external_wrenches_for_many_states_and_for_all():
 
 
 def test_a_solver_prepared_for_external_wrenches_wants_them():
-    solver = boom().load_solver(["pin"], links=["plate"])
+    solver = boom().compile("joint_loads", ["pin"], links=["plate"])
     with pytest.raises(StateError, match="got nothing"):
         solver([0], [0], [0])
 
@@ -61,11 +61,11 @@ def test_a_solver_prepared_for_external_wrenches_wants_them():
 def test_a_solver_prepared_for_no_wrenches_refuses_them():
     """Dropped in silence, they would be missing in the load."""
     with pytest.raises(StateError, match="links="):
-        boom().load_solver(["pin"])([0], [0], [0], np.ones((1, 6)))
+        boom().compile("joint_loads", ["pin"])([0], [0], [0], np.ones((1, 6)))
 
 
 def test_wrenches_on_a_link_that_is_named_twice_add():
-    solver = boom().load_solver(["pin"], links=["boom", "boom"])
+    solver = boom().compile("joint_loads", ["pin"], links=["boom", "boom"])
     free = boom().joint_loads([0], [0], [0], ["pin"])
     pushes = np.array([[1.0, 2, 3, 4, 5, 6], [10.0, 20, 30, 40, 50, 60]])
     pushed = solver([0], [0], [0], pushes)
@@ -89,4 +89,4 @@ def test_what_is_no_wrench_is_refused(external):
 )
 def test_a_solver_refuses_what_is_no_wrench(external):
     with pytest.raises(StateError, match="external"):
-        boom().load_solver(["pin"], links=["boom"])([0], [0], [0], external)
+        boom().compile("joint_loads", ["pin"], links=["boom"])([0], [0], [0], external)

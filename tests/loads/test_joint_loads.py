@@ -70,7 +70,7 @@ def test_what_is_not_known_is_answered_with_what_is(options, message):
 
 def test_an_unknown_function_is_answered_with_those_that_there_are():
     with pytest.raises(ModelError, match="did you mean 'inverse_dynamics'"):
-        boom().kernel("inverse_dynamic")
+        boom().compile("inverse_dynamic")
 
 
 def test_wrong_shapes_are_answered_with_the_right_ones():
@@ -89,7 +89,7 @@ def test_adams(name):
     builder = mbd.Builder(name).link("body", adams.MASS, adams.CENTRE, adams.INERTIA)
     builder.joint("joint", kind, "base", "body", xyz, (roll, 0, 0), (0, 0, 1))
     m = mbd.Mechanism.build(builder, gravity=adams.GRAVITY)
-    forward, nq, still = m.kernel("forward_dynamics"), m.nq, np.zeros(m.nv)
+    forward, nq, still = m.compile("forward_dynamics"), m.nq, np.zeros(m.nv)
 
     def rate(_, y):
         q, v = y[:nq], y[nq:]
@@ -116,13 +116,13 @@ def test_adams(name):
 
 def test_asking_for_one_joint_computes_less_and_the_same():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
-    everything = arm.load_solver()
+    everything = arm.compile("joint_loads")
     names = [n for n in arm.joint_names if n in arm.coordinate_names]
     state = np.random.default_rng(0).normal(size=(3, arm.nv))
     whole = everything(*state)
     before = np.inf
     for name in names:
-        solver = arm.load_solver([name])
+        solver = arm.compile("joint_loads", [name])
         operations = sum(solver.kernel.counts.values())
         assert operations < 0.8 * sum(everything.kernel.counts.values())
         assert operations < before or name == names[0]
@@ -191,7 +191,7 @@ def test_reaction_is_the_load_without_the_actuators_part():
 
 def test_one_state_at_a_time():
     m = mbd.load(own_urdfs()["kuka_iiwa"])
-    solver = m.load_solver(["lbr_iiwa_joint_3"])
+    solver = m.compile("joint_loads", ["lbr_iiwa_joint_3"])
     state = np.random.default_rng(0).normal(size=(3, m.nv))
     force, moment, actuation = solver.single().run(*state)
     loads = solver(*state)

@@ -27,10 +27,10 @@ def test_many_states_through_the_kernel_are_those_of_singular_values_one_by_one(
     ]
     q, v, a = (np.array([getattr(at, x) for at in starts]) for x in "qva")
     actuated = machine.joint_names[:1]
-    solver = machine.load_solver(None, actuated=actuated, reaction=True)
+    solver = machine.compile("joint_loads", None, actuated=actuated, reaction=True)
     many = solver(q, v, a, check=machine.nv < 5)  # the rssr's coupler spins freely
     for k in range(0, MANY, 9):
-        one = machine.load_solver(None, actuated=actuated, reaction=True)(
+        one = machine.compile("joint_loads", None, actuated=actuated, reaction=True)(
             q[k], v[k], a[k], check=machine.nv < 5
         )
         size = np.abs(one.wrench).max()

@@ -91,7 +91,7 @@ def test_loads_of_simulations_have_points_too():
 
 def test_a_solver_for_a_point_goes_to_others(made):
     arm = boom()
-    solver = arm.load_solver(["pin"], at=POINTS[0])
+    solver = arm.compile("joint_loads", ["pin"], at=POINTS[0])
     count = len(made)
     state = [0.3], [1.0], [-2.0]
     check_shifted([solver.at(p)(*state) for p in POINTS], arm.joint_loads(*state, joints=["pin"]))
@@ -100,7 +100,7 @@ def test_a_solver_for_a_point_goes_to_others(made):
     assert np.allclose(moment, solver.at(POINTS[4])(*state).moment, rtol=ROUNDING)
     assert len(made) == count + 2  # loads at the joint, and the code for one state
     with pytest.raises(ModelError, match="not at a point"):
-        arm.load_solver(["pin"]).at(POINTS[0])
+        arm.compile("joint_loads", ["pin"]).at(POINTS[0])
     with pytest.raises(ModelError, match="not a point"):
         solver.at((1.0, 2.0))
 

@@ -29,7 +29,7 @@ def moving_linkage(seed, loops=1):
     rng = np.random.default_rng(seed)
     model, q = linkage(rng, loops=loops)
     assume(model is not None and model.nv > 0)
-    _, phi_q, _ = mbd.Mechanism(model).kernel("constraints")(q, np.zeros(model.nv))
+    _, phi_q, _ = mbd.Mechanism(model).compile("constraints")(q, np.zeros(model.nv))
     _, s, Vt = np.linalg.svd(phi_q)
     kept = s > 1e-9 * s.max(initial=0.0)
     assume(kept.any() and s[kept].min() > 1e-2)
@@ -154,7 +154,7 @@ def _described(model):
 def brute_force(solver, q, lam, actuated):
     """Which components, actuators and reactions no vector of the null space changes."""
     model = solver.model
-    _, phi_q, _ = mbd.Mechanism(model).kernel("constraints")(q, np.zeros(model.nv))
+    _, phi_q, _ = mbd.Mechanism(model).compile("constraints")(q, np.zeros(model.nv))
     passive = [
         k for k, name in enumerate(model.velocity_names) if name.split(".")[0] not in actuated
     ]

@@ -55,7 +55,7 @@ def test_random_linkages_move_alike_with_any_cut(seed):
     rng = np.random.default_rng(seed)
     model, q = linkage(rng)
     assume(model is not None)
-    _, phi_q, _ = mbd.Mechanism(model).kernel("constraints")(q, np.zeros(model.nv))
+    _, phi_q, _ = mbd.Mechanism(model).compile("constraints")(q, np.zeros(model.nv))
     # velocities that the loop allows, away from singular positions
     _, s, Vt = np.linalg.svd(phi_q)
     assume(s.size == 0 or s.min() > 1e-2)

@@ -118,7 +118,7 @@ def test_rows_are_chosen_anew_where_others_have_come_to_matter():
     """A parallelogram from where it is flat: rows of that place alone would let it come open."""
     bar = four_bar()
     flat = bar.assemble(near=np.array([1, -1, 1]) * np.pi / 2).q
-    _, phi_q, _ = bar.kernel("constraints")(flat, np.zeros(bar.nv))
+    _, phi_q, _ = bar.compile("constraints")(flat, np.zeros(bar.nv))
     way = np.array([1.0, -1.0, 1.0])  # as a parallelogram
     assert np.abs(phi_q @ way).max() < 1e-12
     core, state = CoupledStep(bar.model, flat, way), (flat, way)
@@ -128,7 +128,7 @@ def test_rows_are_chosen_anew_where_others_have_come_to_matter():
     for _ in range(300):
         state = core(*state, np.zeros(bar.nv), none, 1e-3)
     assert core.rows == kept
-    phi, _, _ = bar.kernel("constraints")(*state)
+    phi, _, _ = bar.compile("constraints")(*state)
     assert np.abs(phi).max() < 1e-5
     assert abs(state[0][0] - flat[0]) > 0.1
 

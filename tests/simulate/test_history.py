@@ -68,7 +68,7 @@ def test_without_correction_loops_drift_and_with_it_they_do_not(bar, method):
         run = machine.simulate(
             2.0, step=5e-3, every=100, method=method, correction=correction, **at
         )
-        _, phi_q, _ = machine.kernel("constraints")(run.q, run.v)
+        _, phi_q, _ = machine.compile("constraints")(run.q, run.v)
         open_by[correction] = run.closure[-1]
         parting[correction] = np.abs(np.einsum("kij,kj->ki", phi_q, run.v)).max()
     assert open_by["state"] < 1e-12 and parting["state"] < 1e-12

@@ -74,7 +74,7 @@ def test_decompositions_are_counted_and_only_where_a_criterion_asks_for_them():
 def test_bases_span_the_null_space_and_do_not_jump(name):
     bar = four_bar(1, 2, 1.7, 2.5)
     basis, held, before = BASES[name], None, None
-    constraints, scale = bar.kernel("constraints"), bar.model.row_scale[:, None]
+    constraints, scale = bar.compile("constraints"), bar.model.row_scale[:, None]
     q = bar.assemble({"crank": 0.5}, fixed="crank").q
     for angle in np.linspace(0.5, 5.5, 200):
         q[0] = angle  # from the last position, so that the branch is kept
@@ -103,7 +103,7 @@ def test_null_space_of_the_parallelogram_is_that_of_the_paper():
     for lengths in ((1, 1, 1, 1), (1, 3, 1, 3)):
         bar = four_bar(*lengths)
         at = bar.assemble({"crank": 0.7}, fixed="crank")
-        phi_q = bar.kernel("constraints")(at.q, at.v)[1] / bar.model.row_scale[:, None]
+        phi_q = bar.compile("constraints")(at.q, at.v)[1] / bar.model.row_scale[:, None]
         found = BASES["svd"].init(phi_q).directions[:, 0]
         assert np.isclose(abs(found @ V2), 1.0, atol=1e-12)
 
@@ -153,7 +153,7 @@ def test_right_hand_side_for_scipy_keeps_loops_closed():
     still = np.zeros(3)
 
     def open_by(y):
-        return np.abs(bar.kernel("constraints")(f.split(y)[0], still)[0]).max()
+        return np.abs(bar.compile("constraints")(f.split(y)[0], still)[0]).max()
 
     assert open_by(found.y[:, -1]) < 1e-8
     apart = f.start.copy()

@@ -123,7 +123,7 @@ def test_a_linkage_that_just_fails_to_be_flat_keeps_its_peaks(short):
     (tau,) = prepare(bar.model, "inverse_dynamics")(run.q, run.v, run.a)
     power = (run.v * tau).sum(axis=1)
     assert np.abs(power / size).max() < 1e-6
-    _, phi_q, gamma = bar.kernel("constraints")(run.q, run.v)
+    _, phi_q, gamma = bar.compile("constraints")(run.q, run.v)
     left = np.einsum("kij,kj->ki", phi_q, run.a) - gamma
     assert (np.abs(left).max(axis=1) / size).max() < 1e-12
 

@@ -139,7 +139,7 @@ def test_loads_of_variants_are_those_of_the_mechanisms_rebuilt(many):
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     parameters, edits = ON_A_TREE["all"]
     joints = ["lbr_iiwa_joint_2", "lbr_iiwa_joint_ee"]
-    solver = arm.load_solver(joints, parameters=parameters)
+    solver = arm.compile("joint_loads", joints, parameters=parameters)
     q, v, a = RNG.uniform(-1, 1, (3, N, 7) if many else (3, 7))
     found = solver(q, v, a)
     assert found.force.shape == (N, 2, 3)

@@ -142,7 +142,7 @@ def test_the_curves_of_these_tests_are_no_copies(name):
     way, h = curve(name), 1e-4
     for s, rate in ((0.8, 1.3), (-1.1, -2.0)):
         q, v = way.state(s, rate)
-        phi, phi_q, _ = way.machine.kernel("constraints")(q, v)
+        phi, phi_q, _ = way.machine.compile("constraints")(q, v)
         assert np.abs(phi).max() < 1e-14
         assert np.abs(phi_q @ v).max() < 1e-13
         later, before = (way.state(*way.motion(s, rate, t))[1] for t in (h, -h))

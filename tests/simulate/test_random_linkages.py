@@ -27,7 +27,7 @@ def moving(seed, loops=1):
     rng = np.random.default_rng(seed)
     model, q = linkage(rng, KINDS, loops)
     assume(model is not None)
-    _, phi_q, _ = mbd.Mechanism(model).kernel("constraints")(q, np.zeros(model.nv))
+    _, phi_q, _ = mbd.Mechanism(model).compile("constraints")(q, np.zeros(model.nv))
     _, s, Vt = np.linalg.svd(phi_q)
     assume(s.size and s.min() > 3e-2)
     rank = len(s)

@@ -59,7 +59,7 @@ def test_a_tree_moves_as_scipy_says():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     q = np.linspace(-0.5, 0.7, 7)
     run = arm.simulate(0.5, step=5e-4, q=q)
-    forward, still = arm.kernel("forward_dynamics"), np.zeros(7)
+    forward, still = arm.compile("forward_dynamics"), np.zeros(7)
 
     def rate(_, y):
         return np.concatenate([y[7:], forward(y[:7], y[7:], still)[0]])

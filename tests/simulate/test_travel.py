@@ -54,7 +54,7 @@ def asked_there(things):
     robot, solvers, motion, loads, body, request = things
     found = [solver(motion.q, motion.v, motion.a).force for solver in solvers]
     again = robot.joint_loads(motion, joints=["elbow"], actuated="crank").force
-    assert robot.solver(request).joints == ("elbow",)
+    assert robot.compile(request).joints == ("elbow",)
     return found, again, loads.spectra([4.0]).duration, body.residual, things
 
 
@@ -66,9 +66,11 @@ def test_mechanisms_solvers_motions_and_loads_travel_by_spawn_and_back():
     motion = Motion(run.time, run.q, run.v, run.a, *names)
     request = LoadRequest.of(bar.model, "elbow", actuated="crank", in_="world")
     solvers = [
-        bar.load_solver("elbow", actuated="crank"),
-        bar.solver(request),
-        bar.load_solver("elbow", actuated="crank", at=(0.0, 0.0, 0.1)).at((0.1, 0.2, 0.3)),
+        bar.compile("joint_loads", "elbow", actuated="crank"),
+        bar.compile(request),
+        bar.compile("joint_loads", "elbow", actuated="crank", at=(0.0, 0.0, 0.1)).at(
+            (0.1, 0.2, 0.3)
+        ),
     ]
     loads = bar.joint_loads(motion, joints=["elbow"], actuated="crank")
     body = bar.free_body("coupler", motion, actuated="crank")
@@ -89,7 +91,7 @@ def test_mechanisms_solvers_motions_and_loads_travel_by_spawn_and_back():
 
 def test_variants_travel():
     arm = boom()
-    solver = arm.load_solver(["pin"], parameters={"plate.mass": [1.0, 2.0, 3.0]})
+    solver = arm.compile("joint_loads", ["pin"], parameters={"plate.mass": [1.0, 2.0, 3.0]})
     again = pickle.loads(pickle.dumps(solver))
     state = [0.3], [1.0], [-2.0]
     assert np.array_equal(again(*state).force, solver(*state).force)
@@ -99,7 +101,7 @@ def test_variants_travel():
 def test_solvers_and_results_travel(tmp_path):
     bar = four_bar(1, 2, 1.7, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
-    solver = bar.load_solver(["elbow"], actuated=["crank"], on="parent")
+    solver = bar.compile("joint_loads", ["elbow"], actuated=["crank"], on="parent")
     again = pickle.loads(pickle.dumps(solver))
     one, other = solver(at.q, at.v, at.a), again(at.q, at.v, at.a)
     assert np.array_equal(one.force, other.force) and other.convention == one.convention
@@ -109,4 +111,4 @@ def test_solvers_and_results_travel(tmp_path):
     dynamics = pickle.loads(pickle.dumps(bar.constrained_dynamics()))
     assert np.isfinite(dynamics.forward(at.q, at.v, np.zeros(3))[0]).all()
     with pytest.raises(KernelError, match="does not travel"):
-        pickle.dumps(bar.kernel("constraints"))
+        pickle.dumps(bar.compile("constraints"))

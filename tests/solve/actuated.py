@@ -57,7 +57,7 @@ class States:
     def __init__(self, stem: str, robot: mbd.Mechanism, seed: int = 0) -> None:
         self.robot, self.model = robot, robot.model
         rng, found = np.random.default_rng(seed), []
-        kernel, scale = robot.kernel("constraints"), self.model.velocity_scale
+        kernel, scale = robot.compile("constraints"), self.model.velocity_scale
         while len(found) < STATES:
             guess = self.model.integrate(
                 self.model.neutral(), scale * rng.uniform(-0.6, 0.6, robot.nv)

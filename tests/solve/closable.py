@@ -151,7 +151,7 @@ MARGINS = PLANAR | SPATIAL
 def by_scipy(robot: mbd.Mechanism, name: str, value: float) -> bool:
     """Return whether least squares from any of many starts close the loops with this value."""
     model = robot.model
-    kernel = robot.kernel("constraints")
+    kernel = robot.compile("constraints")
     held = model.velocity_names.index(name)
     free = np.delete(np.arange(model.nv), held)
     base = model.neutral()
@@ -219,7 +219,7 @@ class Tally:
 
 def open_or_wound(robot: mbd.Mechanism, found, held: dict[str, np.ndarray]) -> Iterator[str]:
     """Yield positions called closed that are open, wound up, or moved what was held."""
-    phi = robot.kernel("constraints")(found.q, found.v)[0] / robot.model.row_scale
+    phi = robot.compile("constraints")(found.q, found.v)[0] / robot.model.row_scale
     residual = np.abs(phi).max(axis=1)
     angles = robot.model.velocity_scale == 1.0 if robot.nq == robot.nv else []
     for i in np.flatnonzero(found.closed):

@@ -24,8 +24,8 @@ CUTTABLE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "p
 
 def terms(m, q, v):
     """M, h, Φ_q and γ at one state."""
-    (M,), (h,) = m.kernel("mass_matrix")(q), m.kernel("bias_forces")(q, v)
-    _, phi_q, gamma = m.kernel("constraints")(q, v)
+    (M,), (h,) = m.compile("mass_matrix")(q), m.compile("bias_forces")(q, v)
+    _, phi_q, gamma = m.compile("constraints")(q, v)
     return M, h, phi_q, gamma
 
 
@@ -71,7 +71,7 @@ def test_cutting_every_joint_of_a_tree_changes_no_acceleration_and_no_load(seed)
     loads = whole.joint_loads(q, v, a)
     cut = mbd.Mechanism.build(cut_everywhere(description))
     free_q, free_v, free_a = world_state(tree, q, v, a)
-    phi, _, _ = cut.kernel("constraints")(free_q, free_v)
+    phi, _, _ = cut.compile("constraints")(free_q, free_v)
     assert np.abs(phi).max() < 1e-12
     scale = 10 + np.abs(free_a).max()
     dynamics = cut.constrained_dynamics(actuated=())
@@ -95,7 +95,7 @@ def test_null_space_of_the_rigid_parallelogram(lengths, angle):
     short, long = lengths
     bar = four_bar(short, long, short, long)
     at = bar.assemble({"crank": angle, "elbow": -angle, "wrist": angle}, fixed="crank")
-    _, phi_q, _ = bar.kernel("constraints")(at.q, at.v)
+    _, phi_q, _ = bar.compile("constraints")(at.q, at.v)
     motions = decompose(bar.model, phi_q, 2).motions
     assert motions.shape == (3, 1)
     assert np.allclose(np.abs(motions), 1 / np.sqrt(3), atol=1e-12)
@@ -197,7 +197,7 @@ def test_states_off_the_constraints_are_refused():
 def test_odd_calls_for_loads_in_loops():
     bar = four_bar(1, 2, 1.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank")
-    solver = bar.load_solver([1, "pin"], actuated="crank")
+    solver = bar.compile("joint_loads", [1, "pin"], actuated="crank")
     assert solver.joints == ("crank", "pin")
     one = solver(at.q, at.v, at.a)
     many = solver(at.q, np.tile(at.v, (3, 1)), at.a)
@@ -214,8 +214,8 @@ def test_odd_calls_for_loads_in_loops():
 def test_loads_of_the_open_tree_are_given_only_when_asked_for():
     bar = four_bar()
     with pytest.raises(ModelError, match="with loops say which joints"):
-        bar.load_solver(["crank"])
-    assert bar.load_solver(["crank"], open_tree=True).joints == ("crank",)
+        bar.compile("joint_loads", ["crank"])
+    assert bar.compile("joint_loads", ["crank"], open_tree=True).joints == ("crank",)
     assert any("loops (pin)" in reason for reason in bar.crosscheck(states=2).absent)
 
 
@@ -224,7 +224,7 @@ def test_assembly_is_consistent_to_rounding():
     at = bar.assemble(
         {"crank": 0.5}, fixed="crank", velocity={"crank": 2.0}, acceleration={"crank": 1.0}
     )
-    phi, phi_q, gamma = bar.kernel("constraints")(at.q, at.v)
+    phi, phi_q, gamma = bar.compile("constraints")(at.q, at.v)
     assert np.abs(phi).max() < 1e-14
     assert np.abs(phi_q @ at.v).max() < 1e-14
     assert np.abs(phi_q @ at.a - gamma).max() < 1e-13

@@ -57,7 +57,7 @@ def test_every_road_takes_the_same_rows_for_redundant(name, axis):
 
 def check_that_it_is_folded_and_says_so(m, at):
     """Two singular values that the tolerance takes for rounding, seen without row choices."""
-    _, phi_q, _ = m.kernel("constraints")(at.q, np.zeros(5))
+    _, phi_q, _ = m.compile("constraints")(at.q, np.zeros(5))
     s = np.linalg.svd(phi_q / m.model.row_scale[:, None] * m.model.velocity_scale)[1]
     assert s[2] > 1e-2 * s[0] and s[3] < m.model.rank_tolerance * s[0]
     assert np.abs(np.abs(at.q[[1, 3]]) - np.pi / 2).max() < 0.02

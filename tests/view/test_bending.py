@@ -121,7 +121,7 @@ def test_exaggerated_deflections_keep_loops_closed_and_move_what_hangs_on_them(r
     assert not stay.any()
     for part in ralf.model.flexible:
         assert np.allclose(larger[:, part.q], 20.0 * q[:, part.q], rtol=1e-12)
-    phi = ralf.kernel("constraints")(larger, np.zeros((2, ralf.nv)))[0]
+    phi = ralf.compile("constraints")(larger, np.zeros((2, ralf.nv)))[0]
     assert np.abs(phi).max() < CLOSED * ralf.model.size * 2
     straight, _ = exaggerated(ralf.model, q, 0.0)
     assert not straight[:, ralf.model.flexible[0].q].any()

@@ -10,7 +10,7 @@ from tests.robots import own_urdfs
 
 
 def closure(mechanism, q):
-    phi, _, _ = mechanism.kernel("constraints")(q, np.zeros(mechanism.nv))
+    phi, _, _ = mechanism.compile("constraints")(q, np.zeros(mechanism.nv))
     return np.abs(phi).max(initial=0.0)
 
 
