@@ -46,6 +46,7 @@ from mbd_bridge.loads.poses.workspace import Workspace
 from mbd_bridge.loads.poses.worst import WorstPoses, worst_pose
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.uncertainty import with_uncertainty
+from mbd_bridge.loads.watch import Observer
 from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
 from mbd_bridge.model.builder import with_payload
 from mbd_bridge.model.description import Description
@@ -418,6 +419,7 @@ class Mechanism(Tabular, Extended):
         output: str | PathLike[str] | None = None,
         plane: PlaneName | None = None,
         progress: Callable[[float], None] | None = None,
+        observers: Mapping[str, Observer] = MappingProxyType({}),
         threads: int = 1,
         **options: Unpack[HistoryOptions],
     ) -> LoadHistory:
@@ -430,6 +432,7 @@ class Mechanism(Tabular, Extended):
         output : write the loads there, too: .parquet, .csv, .npz or .h5
         plane : of the spectra; see `applications.durability.SpectraObserver`
         progress : is called with the bytes read since the last call
+        observers : of your own, by the names of their results in the history
         threads : share the rows of a piece among this many threads
         **options : of the motion and its loads
         """
@@ -437,7 +440,7 @@ class Mechanism(Tabular, Extended):
         reading = Reading.of(**part(ReadingOptions, options))
         with inputs_kept(() if output is None else (output,)):
             pieces = pieces_from_file(path, self.model, reading, progress)
-            return asked.along(self, pieces, output=output)
+            return asked.along(self, pieces, output=output, observers=observers)
 
     def read_loads(self, path: str | PathLike[str]) -> JointLoads:
         """Read joint loads along time back from a file that `JointLoads.save` or ``mbd`` wrote.

@@ -5,6 +5,8 @@ from mbd_bridge.api import convert as converting, flexible, pictures, report as 
 from mbd_bridge.applications.bearings import of_mechanism as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
 from mbd_bridge.applications.bearings.bearings import Bearings
+from mbd_bridge.applications.bearings.observer import bearing_hours as bearing_hours
+from mbd_bridge.applications.durability import cases as cases_of
 from mbd_bridge.applications.durability.load_spectra import LoadSpectra, load_spectra
 from mbd_bridge.applications.durability.observer import (
     equivalent_band as band_of,
@@ -70,6 +72,12 @@ class OfLoadHistory:
     def bearings(self) -> Bearings | None: ...
     equivalent_band = band_of
     equivalents = equivalents_of
+
+class OfLoadCases:
+    damage_equivalent = cases_of.damage_equivalent
+    damage_shares = cases_of.damage_shares
+    largest_range = cases_of.largest_range
+    bearing_hours = bearing_hours
 
 class OfSimulation(Shown):
     free_body = of_simulation.free_body_of

@@ -27,6 +27,7 @@ GROUPS = {
     "exports": "what mbd export writes",
     "options": "options that say more of a machine, of mbd report",
     "observers": "what is counted along motions",
+    "cases": "what observers tell of several load cases, by their names",
     "sections": "sections of a report",
     "summaries": "what mbd loads tells beside the loads",
     "sidecars": "files beside a robot's file",

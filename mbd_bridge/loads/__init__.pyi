@@ -6,3 +6,9 @@ from mbd_bridge.loads.request import LoadRequest as LoadRequest
 from mbd_bridge.loads.result import JointLoads as JointLoads, OneJoint as OneJoint
 from mbd_bridge.loads.solver import LoadSolver as LoadSolver
 from mbd_bridge.loads.streaming.cases import LoadCase as LoadCase, LoadCases as LoadCases
+from mbd_bridge.loads.watch import (
+    LoadSystem as LoadSystem,
+    Needs as Needs,
+    Observer as Observer,
+    watch as watch,
+)

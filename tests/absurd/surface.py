@@ -33,7 +33,8 @@ OURS = ("model", "prepared", "self", "loads")
 """Parameters behind a door that its caller does not see."""
 
 INNER = (
-    *("LoadSolver.flags", "LoadSolver.result", "Simulation.part", "Simulation.answer"),
+    *("LoadSolver.flags", "LoadSolver.result", "LoadSolver.at_states", "JointLoads.among"),
+    *("Simulation.part", "Simulation.answer"),
     *(
         "JointLoads.along_motion",
         "JointLoads.get",

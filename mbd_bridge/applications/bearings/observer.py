@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from mbd_bridge.applications.bearings.bearing_set import BearingSet
 from mbd_bridge.applications.bearings.bearings import Bearings, BearingsObserver
-from mbd_bridge.loads.streaming import LoadHistory
+from mbd_bridge.base.readable import life_in_words
+from mbd_bridge.base.table import Series, Table
+from mbd_bridge.loads.streaming import LoadCases, LoadHistory
+from mbd_bridge.loads.streaming.cases import OfCases
 
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import HistoryRequest
@@ -31,3 +35,34 @@ def _bearings(history: LoadHistory) -> Bearings | None:
 
 
 bearings = property(_bearings)
+
+
+def bearing_hours(cases: LoadCases, joint: str, name: str = "") -> float | None:
+    """Return L10h of a bearing under all cases, as often as they happen; None: not known.
+
+    With L_c million turns in the case c, of N_c turns: 1/h = Σ w_c N_c / (L_c 10⁶) / Σ w_c T_c.
+    """
+    damage, hours = 0.0, 0.0
+    for case in cases.cases:
+        carried = case.history.bearings
+        if carried is None:
+            return None
+        duty = next((x for x in carried.duties if (x.joint, x.name) == (joint, name)), None)
+        if duty is None or duty.life is None:
+            return None
+        damage += case.weight * duty.life.revolutions / (duty.life.million_revolutions * 1e6)
+        hours += case.weight * (duty.end - duty.begin) / 3600.0
+    return hours / damage if damage else math.inf
+
+
+def of_cases(cases: LoadCases) -> OfCases:
+    """Return the rating lives under all cases, where there are some."""
+    found = cases.cases[0].history.bearings
+    duties = found.duties if found else ()
+    lives = {duty.title: bearing_hours(cases, duty.joint, duty.name) for duty in duties}
+    if not any(hours is not None for hours in lives.values()):
+        return OfCases()
+    column = Series("L10h", "h", [*lives.values()], shown=life_in_words)
+    said = "All cases as often as they happen, by Miner's rule."
+    table = Table(repr(cases), Series("bearing of", "", [*lives]), [column], caption=said)
+    return OfCases(tables=(table,))

@@ -1,29 +1,29 @@
 """Load cases: several motions of one machine, each with a weight; and two sets side by side.
 
-A case happens w times (its weight). Over all cases, with n_i cycles of the range R_i in each,
-
-    R_eq(m) = (Σ_c w_c Σ_i n_i R_i^m / N_ref)^(1/m),    N_ref = frequency · Σ_c w_c duration_c
-
-by Miner's rule; the envelope holds the largest and the smallest value of each signal, and the case
-that it is of.
+A case happens w times (its weight). The envelope holds the largest and the smallest value of each
+signal, and the case that it is of; applications tell more of the cases (group ``cases``).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.base.assumptions import TOPICS, Assumption, Assumptions, Number
-from mbd_bridge.base.errors import StateError, real_number, unknown_name
+from mbd_bridge.base.errors import StateError, real_number
+from mbd_bridge.base.extensions import working
 from mbd_bridge.base.named import Named
-from mbd_bridge.base.readable import life_in_words
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.signals import LoadSignal, signal_labels
 from mbd_bridge.loads.streaming.load_history import LoadHistory
 from mbd_bridge.loads.streaming.statistics import Extreme
+
+if TYPE_CHECKING:
+    from mbd_bridge.applications.typed import OfLoadCases as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,22 @@ class Compared(NamedTuple):
     ratio: float
 
 
-class LoadCases(
-    Tabular,
-    Named[LoadHistory],
-    entries="load case",
-):
+class OfCases(NamedTuple):
+    """What an application tells of load cases, beside their extremes (group ``cases``).
+
+    Attributes
+    ----------
+    columns : of the signals
+    caption : of these columns
+    tables : beside
+    """
+
+    columns: Sequence[Series] = ()
+    caption: str = ""
+    tables: Sequence[Table] = ()
+
+
+class LoadCases(Tabular, Named[LoadHistory], Extended, entries="load case"):
     """Load cases of the same joints in one convention.
 
     Parameters
@@ -106,6 +117,11 @@ class LoadCases(
 
     def _entry(self, name: str) -> LoadHistory:
         return self.cases[self.names.index(name)].history
+
+    @property
+    def _results(self) -> set[str]:
+        """The names of the observers that saw all cases."""
+        return set.intersection(*(set(case.history.results) for case in self.cases))
 
     @property
     def assumptions(self) -> Assumptions:
@@ -156,64 +172,6 @@ class LoadCases(
         """Return whether rigid-body mechanics determines a signal in all cases."""
         return all(case.history[signal].determined for case in self.cases)
 
-    def damage_equivalent(
-        self, signal: str, exponent: float, *, frequency: float = 1.0, cycles: float | None = None
-    ) -> float:
-        """Return the range that does the damage of all repetitions in so many equal cycles.
-
-        Parameters
-        ----------
-        exponent : Woehler exponent, one of those of the histories
-        frequency, cycles : frequency · `duration` equal cycles, or so many
-        """
-        number = frequency * self.duration if cycles is None else cycles
-        real_number("cycles", number, "one number of equal cycles above 0", positive=True)
-        total = 0.0
-        for case in self.cases:
-            one = self._spectrum(case, signal)
-            total += case.weight * one.damage_equivalent(exponent, cycles=1.0) ** exponent
-        return float((total / number) ** (1.0 / exponent))
-
-    def largest_range(self, signal: str) -> float:
-        """Return the largest range of a cycle of a signal, over all cases."""
-        return float(max(self._spectrum(case, signal).largest for case in self.cases))
-
-    def _spectrum(self, case: LoadCase, signal: str) -> Any:
-        spectra = case.history.spectra
-        names = [one.name for one in spectra.signals]
-        if signal not in names:
-            raise StateError(unknown_name("signal in these spectra", signal, names))
-        return spectra.spectra[names.index(signal)]
-
-    def damage_shares(self, signal: str, exponent: float) -> dict[str, float]:
-        """Return the share of each case in the damage of a signal, by name; nan of no damage."""
-        each = {}
-        for case in self.cases:
-            one = self._spectrum(case, signal).damage_equivalent(exponent, cycles=1.0)
-            each[case.name] = math.log(case.weight) + exponent * math.log(one) if one else -math.inf
-        top = max(each.values())
-        if top == -math.inf:
-            return dict.fromkeys(each, math.nan)
-        sizes = {name: math.exp(x - top) for name, x in each.items()}
-        return {name: x / sum(sizes.values()) for name, x in sizes.items()}
-
-    def bearing_hours(self, joint: str, name: str = "") -> float | None:
-        """Return L10h of a bearing under all cases, as often as they happen; None: not known.
-
-        With L_c million turns in the case c, of N_c turns: 1/h = Σ w_c N_c / (L_c 10⁶) / Σ w_c T_c.
-        """
-        damage, hours = 0.0, 0.0
-        for case in self.cases:
-            carried = case.history.bearings
-            if carried is None:
-                return None
-            duty = next((x for x in carried.duties if (x.joint, x.name) == (joint, name)), None)
-            if duty is None or duty.life is None:
-                return None
-            damage += case.weight * duty.life.revolutions / (duty.life.million_revolutions * 1e6)
-            hours += case.weight * (duty.end - duty.begin) / 3600.0
-        return hours / damage if damage else math.inf
-
     def compare(self, other: LoadCases) -> tuple[Compared, ...]:
         """Return the peaks of each signal here and there, such as of a variant, and the ratios."""
         an_instance("other", other, LoadCases, "mbd.loads.LoadCases(...)")
@@ -237,12 +195,9 @@ class LoadCases(
         columns = list[Series]()
         for word, of in (("largest", self.largest), ("smallest", self.smallest)):
             columns += _of_case(word, "in", units, [of(name) for name in names], sure, floors)
-        if self.duration > 0.0 and "spectra" in self.cases[0].history.results:
-            columns += self._damage(names, units, sure)
-        caption = (
-            "Extremes over all cases. m = ...: cycles of all repetitions together, by Miner's "
-            "rule, as the range that does the same damage once a second (1 Hz) over the whole time."
-        )
+        more = [one(self) for name, one in working("cases") if name in self._results]
+        columns += [column for one in more for column in one.columns]
+        caption = " ".join(("Extremes over all cases.", *(x.caption for x in more if x.caption)))
         labels = signal_labels(signals)
         each = self.cases
         cases = [
@@ -258,38 +213,8 @@ class LoadCases(
         return (
             Table(repr(self), labels, columns, caption=caption, floors=floors),
             Table(repr(self), Series("load case", "", self.names), cases),
-            *self._lives(),
+            *(table for one in more for table in one.tables),
         )
-
-    def _lives(self) -> Iterator[Table]:
-        """Yield the rating lives under all cases, where there are some."""
-        carried = self.cases[0].history.results.get("bearings")
-        duties = carried.duties if carried else ()
-        lives = {duty.title: self.bearing_hours(duty.joint, duty.name) for duty in duties}
-        if any(hours is not None for hours in lives.values()):
-            column = Series("L10h", "h", [*lives.values()], shown=life_in_words)
-            said = "All cases as often as they happen, by Miner's rule."
-            yield Table(repr(self), Series("bearing of", "", [*lives]), [column], caption=said)
-
-    def _damage(self, names: list[str], units: list[str], sure: list[bool]) -> list[Series]:
-        """Return largest and damage-equivalent ranges, and the case that damages most."""
-        spectra = self.cases[0].history.spectra.spectra
-        exponents = spectra[0].exponents if spectra else ()
-        counted = [None if one.resultant else one.name for one in self.signals]
-        largest = [name and self.largest_range(name) for name in counted]
-        columns = [Series("largest range", units, largest, sure=sure)]
-        for m in exponents:
-            ranges = [name and self.damage_equivalent(name, m) for name in counted]
-            columns.append(Series(f"m = {m:g}", units, ranges, sure=sure))
-        most = [name and self._most_damage(name, exponents[0]) for name in counted]
-        head = f"most damage, m = {exponents[0]:g}" if exponents else ""
-        return [*columns, Series(head, "", most)]
-
-    def _most_damage(self, signal: str, exponent: float) -> str | None:
-        """Return the case that damages most, and its share; None of no damage."""
-        shares = self.damage_shares(signal, exponent)
-        case = max(shares, key=lambda name: shares[name])
-        return f"{case} ({shares[case]:.0%})" if shares[case] > 0.0 else None
 
     @property
     def floors(self) -> dict[str, float]:
