@@ -8,6 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.motion.smoothing.recorded_filter import recorded_filter
+from mbd_bridge.motion.smoothing.spline import Samples
 from tests.noise.kinds import delay, judge, through
 from tests.noise.recordings import recorded
 from tests.noise.study import minimum_jerk
@@ -41,7 +42,7 @@ def ringing(time, damping):
 
 
 def found_in(values):
-    return recorded_filter([np.arange(len(values)) / RATE], [values[:, None]], 1.0 / RATE)
+    return recorded_filter([Samples(np.arange(len(values)) / RATE)], [values[:, None]], 1.0 / RATE)
 
 
 def test_bands_hold_what_a_filter_took_away_and_it_is_said(rod):

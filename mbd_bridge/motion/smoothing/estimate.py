@@ -253,7 +253,7 @@ def watched(
     """
     step = usual_step([t.time for t in samples])
     values = [signal.values for signal in signals]
-    plan = replace(plan, filtered=recorded_filter([t.time for t in samples], values, step))
+    plan = replace(plan, filtered=recorded_filter(samples, values, step))
     parts, fits = list(accelerations), list[Spline]()
     if plan.smoothed and plan.choice is not None:
         for block, _, splines in _fits(plan, list(zip(samples, signals, strict=True))):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, knot_spacing
 from mbd_bridge.motion.smoothing.local import local_covariance
-from mbd_bridge.motion.smoothing.noise import FEWEST
+from mbd_bridge.motion.smoothing.noise import FEWEST, runs_of
 from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, at_times
 
 WINDOWS = (1, 4, 16, 64, 256, 1024)
@@ -203,10 +203,9 @@ class Guard:
                 weights = one.rate_weights[within] / self.scale**2
                 used = (weights > 0.0).astype(float)
                 np.maximum(offs, _off(left, weights, used, 0.0), out=offs)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], offs > 0.0, [0]])))
         return [
-            (slice(within.start + int(b), within.start + int(e)), float(offs[b:e].max()))
-            for b, e in zip(edges[::2], edges[1::2], strict=True)
+            (slice(within.start + rows.start, within.start + rows.stop), float(offs[rows].max()))
+            for rows in runs_of(offs > 0.0)
         ]
 
     def _margin(self, rows: int) -> int:

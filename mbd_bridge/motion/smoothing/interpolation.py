@@ -10,7 +10,6 @@ noise is found in it, and else has a band.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 from mbd_bridge.motion.derivatives import DEGREE, derivatives
 from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.guard import Curve, Stretch, apart, blend
+from mbd_bridge.motion.smoothing.noise import runs_of
+from mbd_bridge.motion.smoothing.spline import Samples
 
 INTERPOLATED = 4.4, 1.8
 """What an interpolating spline makes of white noise of size 1 at steps of 1: standard deviations of
@@ -38,14 +39,12 @@ USUAL, STEEP = 30.0, 10.0
 across a jump, at least."""
 ROUNDINGS = 30.0
 """Roundings of positions and times that a difference of a high order may add up."""
-EVEN = 1e-7
-"""Share of a step by which even times are off."""
 AROUND = 1024
 """Rows on either side of a stretch from which its noise is estimated."""
 
 
 def interpolated(
-    time: Floats, values: Floats, step: float, smooth: Callable[[slice], Curve | None]
+    samples: Samples, values: Floats, step: float, smooth: Callable[[slice], Curve | None]
 ) -> Curve | None:
     """Return the curve through the columns of a signal (N, n), or None where one spline does.
 
@@ -54,6 +53,7 @@ def interpolated(
     step : s, the usual one
     smooth : returns some rows as they are smoothed by themselves, None if there is no noise
     """
+    time = samples.time
     if len(time) <= 2 * FORETOLD:
         return None
     moved = np.diff(values, axis=0)
@@ -61,10 +61,10 @@ def interpolated(
     rounding = np.abs(values).max() + speed * np.abs(time).max()
     floor = ROUNDINGS * float(np.finfo(float).eps) * rounding
     limits = [max(floor, share * size * step**2 / INTERPOLATED[0]) for share in (JUMPS, DOUBTED)]
-    unforetold = _differences(time, values, FORETOLD)
+    unforetold = samples.differences.sizes(values, FORETOLD)
     if unforetold.max() <= limits[0]:
         return None
-    breaks = _breaks(_differences(time, values, NEAR), unforetold > limits[0], floor)
+    breaks = _breaks(samples.differences.sizes(values, NEAR), unforetold > limits[0], floor)
     derived, breaks = _beside(time, values, breaks, ROUGHLY * size * step)
     curve = Curve(derived, time[[0, -1]], np.zeros((2, 3, 3)))
     for begin in breaks:
@@ -74,10 +74,10 @@ def interpolated(
         whole = np.array(derivatives(time, values, (2,))[0])
         changed = np.abs(derived[2] - whole).max()
         return curve if changed > DOUBTED * size else _silent(curve)
-    runs = [(rows, 0.0) for rows in _runs(unforetold > limits[1])]
+    runs = [(rows, 0.0) for rows in runs_of(unforetold > limits[1])]
     for rows, _ in apart(runs, AROUND):
         if not _smoothed(curve, time, _seen(rows, time), smooth):
-            for part in _runs(unforetold[rows] > limits[1]):
+            for part in runs_of(unforetold[rows] > limits[1]):
                 part = slice(rows.start + part.start, rows.start + part.stop)
                 _widen(curve, time, _seen(part, time), float(unforetold[part].max()), step)
     return curve
@@ -118,25 +118,6 @@ def _widen(curve: Curve, time: Floats, rows: slice, sigma: float, step: float) -
     curve.stretches.append(Stretch(begin, end, "rough"))
 
 
-def _differences(time: Floats, values: Floats, order: int) -> Floats:
-    """Return the size (N - order,) of divided differences, scaled to that of white noise."""
-    steps = np.diff(time)
-    if np.ptp(steps) <= EVEN * float(steps[0]):
-        factors = np.array([(-1.0) ** k * math.comb(order, k) for k in range(order + 1)])
-        factors /= np.linalg.norm(factors)
-        columns = [np.correlate(np.ascontiguousarray(x), factors) for x in values.T]
-        return np.abs(columns[0]) if len(columns) == 1 else np.linalg.norm(columns, axis=0)
-    difference, factors = values, np.ones((1, len(time)))
-    for k in range(1, order + 1):
-        spans = time[k:] - time[:-k]
-        difference = (difference[1:] - difference[:-1]) / spans[:, None]
-        weights = np.zeros((k + 1, len(spans)))
-        weights[1:] += factors[:, 1:]
-        weights[:-1] -= factors[:, :-1]
-        factors = weights / spans
-    return np.asarray(np.linalg.norm(difference, axis=1) / np.linalg.norm(factors, axis=0))
-
-
 def _breaks(near: Floats, unforetold: NDArray[np.bool_], floor: float) -> list[tuple[int, int]]:
     """Return the last row before each jump and the first one behind it, or a row of both twice."""
     from scipy.ndimage import maximum_filter1d, percentile_filter
@@ -146,7 +127,7 @@ def _breaks(near: Floats, unforetold: NDArray[np.bool_], floor: float) -> list[t
     large = near > np.maximum(np.maximum(SMALL * maximum_filter1d(near, around), motion), floor)
     large[1:-1] |= large[:-2] & large[2:]  # a jump at a row is odd: the difference amid is 0
     found: list[tuple[int, int]] = []
-    for rows in _runs(large):
+    for rows in runs_of(large):
         first = max(0, rows.start - FORETOLD + NEAR)
         if (
             not NEAR - 2 <= rows.stop - rows.start <= NEAR
@@ -203,9 +184,3 @@ def _goes_on(before: Floats, behind: Floats, lasting: float, slack: float) -> bo
     faster = np.linalg.norm(v_behind - v - a * lasting)
     farther = np.linalg.norm(q_behind - q - v * lasting - 0.5 * a * lasting**2)
     return bool(faster < most and farther <= 0.5 * most * lasting)
-
-
-def _runs(flags: NDArray[np.bool_]) -> list[slice]:
-    """Return where flags are true one after another."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
-    return [slice(int(b), int(e)) for b, e in zip(edges[::2], edges[1::2], strict=True)]

@@ -56,6 +56,10 @@ ROUNDING_SHARE = 0.25
 numbers that happen to stand on a grid, such as 0.01 k, make none."""
 
 
+EVEN = 1e-7
+"""Share of a step by which even times are off."""
+
+
 class Differences:
     """Divided differences at times (N,): of several signals, of which each is seen alone."""
 
@@ -79,6 +83,25 @@ class Differences:
             if order in ORDERS:
                 found[order] = np.sqrt(np.sum(factors * factors, axis=0))
         return found
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether the times are even, to rounding."""
+        steps = np.diff(self.time)
+        return bool(np.ptp(steps) <= EVEN * float(steps[0]))
+
+    def sizes(self, values: Floats, order: int) -> Floats:
+        """Return the sizes (N - order,) of the differences of a signal (N, n), one of all columns.
+
+        Scaled to that of white noise.
+        """
+        if self.even:
+            each = np.array([even_differences(column, order) for column in values.T])
+            return np.asarray(np.abs(each[0]) if len(each) == 1 else np.linalg.norm(each, axis=0))
+        difference = values
+        for spans in self._spans[:order]:
+            difference = (difference[1:] - difference[:-1]) / spans[:, None]
+        return np.asarray(np.linalg.norm(difference, axis=1) / self._norms[order])
 
     def white_noise(self, values: Floats) -> Floats:
         """Return the standard deviation (n,) of the white noise in a signal's columns (N, n).
@@ -126,6 +149,18 @@ class Differences:
                 sizes = np.zeros((1, values.shape[1]))
             found[order] = sizes
         return found
+
+
+def even_differences(values: Floats, order: int) -> Floats:
+    """Return differences (N - order,) of numbers at even times, scaled to their white noise."""
+    factors = np.array([(-1.0) ** k * math.comb(order, k) for k in range(order + 1)])
+    return np.correlate(np.ascontiguousarray(values), factors / np.linalg.norm(factors))
+
+
+def runs_of(flags: Flags) -> list[slice]:
+    """Return where flags are true one after another."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
+    return [slice(int(b), int(e)) for b, e in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _size(sizes: Floats, percent: float, normal: float) -> Floats:

@@ -215,7 +215,7 @@ class Plan:
             derived = np.array([signal.values, *_two(time, signal.values)])
             curve = Curve(derived, time[[0, -1]], np.zeros((2, 3, 3)))
         if plan.filtered is not None:
-            change = plan.filtered.change(time, curve.derived)
+            change = plan.filtered.change(samples, curve.derived)
             curve.widen_by(time, change, plan.filtered.rows(self.step))
         if plan.fluctuation is not None:
             curve.covariance = curve.covariance + plan.fluctuation.covariance
@@ -235,7 +235,7 @@ class Plan:
             own = estimate([some], [part], self.options, factor)
             return self._splined(own, some, part) if own.smoothed else None
 
-        return interpolated(samples.time, signal.values, self.step, smooth)
+        return interpolated(samples, signal.values, self.step, smooth)
 
     def _splined(self, plan: SignalPlan, samples: Samples, signal: Signal) -> Curve:
         assert plan.choice is not None

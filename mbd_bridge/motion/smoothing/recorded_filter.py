@@ -13,6 +13,7 @@ times 1 + a₁/z + a₂/z², which has the filter's delay, are what went into it
 from __future__ import annotations
 
 import cmath
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ import numpy as np
 
 from mbd_bridge.motion.derivatives import derivatives
 from mbd_bridge.motion.smoothing.basis import Floats
+from mbd_bridge.motion.smoothing.noise import even_differences
+from mbd_bridge.motion.smoothing.spline import Samples
 
 DIFFERENCES = 8
 """Order of the differences."""
@@ -38,8 +41,6 @@ ALIKE, MOST, FEWEST = 0.05, 0.7, 10
 """Relative difference of poles that are the same, and the share and number of windows with it."""
 SAME = 0.25
 """Periods of the pole over which the largest of what was taken away counts."""
-EVEN = 1e-6
-"""Share of a step by which even times are off."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,17 @@ class RecordedFilter:
         """Return over how many rows what it took away is about the same."""
         return max(2, math.ceil(SAME / (self.frequency * step)))
 
-    def change(self, time: Floats, derived: Floats) -> Floats:
+    def change(self, samples: Samples, derived: Floats) -> Floats:
         """Return by how much a signal before the filter is off one behind it, (3, N, n).
 
-        0 where times (N,) are uneven.
+        0 where times are uneven.
 
         Parameters
         ----------
         derived : (3, N, n) value, velocity and acceleration behind the filter
         """
-        found = np.zeros_like(derived)
-        if not is_even(time):
+        found, time = np.zeros_like(derived), samples.time
+        if not _is_even(samples):
             return found
         step, (value, _, _) = (time[-1] - time[0]) / (len(time) - 1), derived
         real = -self.damping
@@ -85,15 +86,8 @@ class RecordedFilter:
         return found - derived
 
 
-def is_even(time: Floats) -> bool:
-    """Return whether there are times (N,) enough, and even ones."""
-    return len(time) > 4 * DIFFERENCES and bool(
-        np.ptp(np.diff(time)) < EVEN * (time[1] - time[0]) + 4.0 * np.spacing(abs(time[-1]))
-    )
-
-
 def recorded_filter(
-    times: Sequence[Floats], values: Sequence[Floats], step: float
+    samples: Sequence[Samples], values: Sequence[Floats], step: float
 ) -> RecordedFilter | None:
     """Return the filter whose tails a signal (N, n), which comes in blocks, has, or None.
 
@@ -101,8 +95,9 @@ def recorded_filter(
     ----------
     step : s, the usual one
     """
-    columns = [x for t, block in zip(times, values, strict=True) if is_even(t) for x in block.T]
-    poles = [_poles(np.ascontiguousarray(column), step) for column in columns]
+    even = [_is_even(block) for block in samples]
+    columns = [x for block in itertools.compress(values, even) for x in block.T]
+    poles = [_poles(column, step) for column in columns]
     every = np.concatenate(poles) if poles else np.zeros(0, dtype=complex)
     if len(every) < FEWEST:
         return None
@@ -114,10 +109,13 @@ def recorded_filter(
     return RecordedFilter(frequency, damping)
 
 
+def _is_even(samples: Samples) -> bool:
+    return len(samples.time) > 4 * DIFFERENCES and samples.differences.even
+
+
 def _poles(values: Floats, step: float) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
     """Return the poles, rad/s, that windows of numbers (N,) at even times tell, if they do."""
-    factors = np.array([(-1.0) ** k * math.comb(DIFFERENCES, k) for k in range(DIFFERENCES + 1)])
-    difference = np.correlate(values, factors / np.linalg.norm(factors))
+    difference = even_differences(values, DIFFERENCES)
     least = LOUD * float(np.finfo(float).eps) * float(np.abs(values).max())
     none = np.zeros(0, dtype=complex)
     if np.abs(difference).max() < least:
