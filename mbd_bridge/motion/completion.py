@@ -20,7 +20,6 @@ stand beside those of the loops.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.given import GivenMotion, GivenRows, RowSelection
+from mbd_bridge.motion.given import GivenMotion, GivenRows, MotionEquations, RowSelection
 from mbd_bridge.solve.closing import Closing, largest, newton
 from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
@@ -197,13 +196,6 @@ class Completed:
         )
 
 
-class CompletionSystem(NamedTuple):
-    """The equations at n states: what is left of them r (n, k), and A (n, k, nv)."""
-
-    r: Array
-    A: Array
-
-
 class Completion:
     """Completes motions of one machine of which the same is given.
 
@@ -228,7 +220,7 @@ class Completion:
         self._constraints, self._choice = constraints, row_choice(model)
         self._chosen = list(selection.chosen)
         self._compared, self._first = compared, 0
-        self._loops = list(self._choice.rows)
+        self._equations = MotionEquations(model, constraints, rows, self._chosen)
         self._start = StartSearch(model, constraints, rows, self._chosen, tolerance)
 
     def run(
@@ -283,19 +275,6 @@ class Completion:
         found: Array = self._start.position(near[None], given, np.array([number]))[0]
         return found
 
-    def _system(self, q: Array, given: GivenMotion, numbers: Array) -> CompletionSystem:
-        model, still = self.model, np.zeros((len(q), self.model.nv))
-        phi, phi_q, _ = self._constraints(q, still)
-        x, R, J, _ = self.rows.place(q, still)
-        r = self.rows.residual(q, x, R, given, numbers)[:, self._chosen]
-        return CompletionSystem(
-            np.hstack([(phi / model.row_scale)[:, self._loops], r]), self._matrix(phi_q, J)
-        )
-
-    def _matrix(self, phi_q: Array, J: Array) -> Array:
-        loops = self.model.scaled_jacobian(phi_q)[:, self._loops]
-        return np.concatenate([loops, self.rows.jacobian(J)[:, self._chosen]], axis=1)
-
     def _block(
         self, q: Array, last: int, given: GivenMotion, numbers: Array
     ) -> tuple[Array, Array]:
@@ -306,24 +285,22 @@ class Completion:
         q, last : (nq,) the position at a time before them
         """
         start = np.full(len(numbers), last)
-        A = self._system(q[None], given, start[:1]).A
+        _, A = self._equations.at(q[None], given, start[:1])
         ways = self._along(np.repeat(A, len(numbers), axis=0), given, start, numbers)
         place = self._moved(np.repeat(q[None], len(numbers), axis=0), ways)
-        place, system = self._newton(place, given, numbers)
+        place, r, later = self._newton(place, given, numbers)
         before = np.concatenate([q[None], place[:-1]])
-        matrices = np.concatenate([A, system.A[:-1]])
+        matrices = np.concatenate([A, later[:-1]])
         tangent = self._along(matrices, given, np.append(last, numbers[:-1]), numbers)
         way = difference(self.model, before, place) / self.model.velocity_scale
-        good = largest(system.r) <= self.tolerance
+        good = largest(r) <= self.tolerance
         off = np.nan_to_num(largest(way - tangent), nan=np.inf)
         return place, good & (off <= np.maximum(NEAR, STRAIGHT * largest(tangent)))
 
-    def _newton(
-        self, q: Array, given: GivenMotion, numbers: Array
-    ) -> tuple[Array, CompletionSystem]:
-        """Return positions after Newton's steps, and the equations there."""
+    def _newton(self, q: Array, given: GivenMotion, numbers: Array) -> tuple[Array, Array, Array]:
+        """Return positions after Newton's steps, and r and A of the equations there."""
         found = newton(
-            lambda q, some: self._system(q, given, some),
+            lambda q, some: self._equations.at(q, given, some),
             self._moved,
             q,
             numbers,
@@ -331,13 +308,11 @@ class Completion:
             steps=lambda r, A: -np.nan_to_num(solved(A, r)),
             done=LAST_STEP,
         )
-        return self._start.held(found.q, given, numbers), CompletionSystem(found.r, found.J)
+        return self._start.held(found.q, given, numbers), found.r, found.J
 
     def _along(self, A: Array, given: GivenMotion, start: Array, end: Array) -> Array:
         """Return the dimensionless steps (n, nv) that the tangents give from times to times."""
-        b = np.zeros(A.shape[:2])
-        b[:, len(self._loops) :] = self.rows.steps(given, start, end)[:, self._chosen]
-        return np.nan_to_num(solved(A, b))
+        return np.nan_to_num(solved(A, self._equations.steps(given, start, end)))
 
     def _moved(self, q: Array, step: Array) -> Array:
         return moved(self.model, q, step * self.model.velocity_scale)
@@ -360,17 +335,14 @@ class Completion:
     def _reaches(self, q: Array, given: GivenMotion, number: int, check: bool) -> bool:
         """Return whether a position is what is given; raise if it is not and is checked."""
         numbers = np.array([number])
-        r = self._system(q[None], given, numbers).r
-        left, loops = (
-            float(largest(r)[0]),
-            float(np.abs(self._loop_residual(q[None])).max(initial=0.0)),
-        )
-        if max(left, loops) <= self.tolerance:
+        r, _ = self._equations.at(q[None], given, numbers)
+        left = max(float(largest(r)[0]), float(self._loop_residual(q[None])[0]))
+        if left <= self.tolerance:
             return True
         if check:
             raise SolveError(
                 f"row {self._first + number} (t = {given.time[number]:g} s): no position of the "
-                f"machine has what is given there; {max(left, loops):.3g} is left (rad, or of the "
+                f"machine has what is given there; {left:.3g} is left (rad, or of the "
                 f"machine's size {self.model.size:.3g} m). Check units and signs of the columns, "
                 f"or start from another configuration with near= (--near)"
             )
@@ -383,20 +355,14 @@ class Completion:
         phi, phi_q, _ = self._constraints(q, np.zeros((len(q), self.model.nv)))
         left = phi / self.model.row_scale
         closed = self._choice.closed(self.model.scaled_jacobian(phi_q), left, self.tolerance)
-        return np.where(closed, largest(left[:, self._loops]), largest(left))
+        return np.where(closed, largest(left[:, self._equations.loops]), largest(left))
 
     def rates(self, q: Array, given: GivenMotion) -> tuple[Array, Array, Array]:
         """Return A (N, k, nv), velocities and accelerations (N, nv) at positions (N, nq)."""
-        model, still = self.model, np.zeros((len(q), self.model.nv))
-        A = self._matrix(self._constraints(q, still)[1], self.rows.place(q, still)[2])
-        b = np.zeros(A.shape[:2])
-        b[:, len(self._loops) :] = self.rows.rates(given)[:, self._chosen]
-        v = solved(A, b) * model.velocity_scale
-        gamma = self._constraints(q, v)[2]
-        b[:, : len(self._loops)] = (gamma / model.row_scale)[:, self._loops]
-        drift = self.rows.place(q, v)[3]
-        b[:, len(self._loops) :] = self.rows.changes(given, drift)[:, self._chosen]
-        return A, v, solved(A, b) * model.velocity_scale
+        equations, scale = self._equations, self.model.velocity_scale
+        _, A = equations.at(q, given, np.arange(len(q)))
+        v = solved(A, equations.rates(given)) * scale
+        return A, v, solved(A, equations.changes(q, v, given)) * scale
 
     def _whole(self, q: Array, given: GivenMotion, reached: Array, jumps: list[int]) -> Completed:
         """Return the motion with rates, residuals and conditioning."""

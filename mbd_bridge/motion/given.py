@@ -9,6 +9,7 @@ Each is a row r(q) = 0 with a rate, as those of a loop:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -188,6 +189,63 @@ class GivenRows:
         turn = logarithm(quaternion_of(turned)).reshape(n, count, 3)
         both = np.concatenate([way, turn], axis=2).reshape(n, 6 * count)[:, self._of_frames]
         return np.asarray(np.hstack([own, both]) / self.scale)
+
+
+class MotionEquations:
+    """The loops and what is given: r(q) = 0, A x = b for dimensionless steps and rates x.
+
+    Parameters
+    ----------
+    constraints : the kernel of Φ, Φ_q and γ
+    rows, chosen : what is given, and the rows of it that count; None: all
+
+    Attributes
+    ----------
+    loops : independent rows of the loops, which come first
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        constraints: Kernel,
+        rows: GivenRows,
+        chosen: Sequence[int] | None = None,
+    ) -> None:
+        self.model, self.rows, self._constraints = model, rows, constraints
+        self.chosen = list(range(len(rows)) if chosen is None else chosen)
+        self.loops = list(row_choice(model).rows)
+
+    def at(self, q: Array, given: GivenMotion, numbers: Array) -> tuple[Array, Array]:
+        """Return r (n, k) and A (n, k, nv) at positions, for the times with these numbers."""
+        still = np.zeros((len(q), self.model.nv))
+        x, R, J, _ = self.rows.place(q, still)
+        r = self.rows.residual(q, x, R, given, numbers)[:, self.chosen]
+        A = self.rows.jacobian(J)[:, self.chosen]
+        if not self.loops:
+            return r, A
+        phi, phi_q, _ = self._constraints(q, still)
+        loops = self.model.scaled_jacobian(phi_q)[:, self.loops]
+        r = np.hstack([(phi / self.model.row_scale)[:, self.loops], r])
+        return r, np.concatenate([loops, A], axis=1)
+
+    def steps(self, given: GivenMotion, start: Array, end: Array) -> Array:
+        """Return b (n, k) of the steps from times to times."""
+        return self._with_loops(self.rows.steps(given, start, end))
+
+    def rates(self, given: GivenMotion) -> Array:
+        """Return b (N, k) of the velocities."""
+        return self._with_loops(self.rows.rates(given))
+
+    def changes(self, q: Array, v: Array, given: GivenMotion) -> Array:
+        """Return b (N, k) of the accelerations at states (N, n)."""
+        b = self._with_loops(self.rows.changes(given, self.rows.place(q, v)[3]))
+        if self.loops:
+            gamma = self._constraints(q, v)[2]
+            b[:, : len(self.loops)] = (gamma / self.model.row_scale)[:, self.loops]
+        return b
+
+    def _with_loops(self, own: Array) -> Array:
+        return np.hstack([np.zeros((len(own), len(self.loops))), own[:, self.chosen]])
 
 
 # Which of the rows that are given determine a motion.

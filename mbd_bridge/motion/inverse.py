@@ -24,10 +24,9 @@ import numpy as np
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.given import GivenMotion, GivenRows
+from mbd_bridge.motion.given import GivenMotion, GivenRows, MotionEquations
 from mbd_bridge.solve.closing import Newton, descend, largest, limited, newton
 from mbd_bridge.solve.moves import difference, moved
-from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import NEAREST, SINGULAR
 
 STARTS = ((8, 1.0), (32, np.pi))
@@ -104,8 +103,7 @@ class InverseKinematics:
         tolerance: float,
     ) -> None:
         self.model, self.rows, self.reference, self.tolerance = model, rows, reference, tolerance
-        self._constraints, self._scale = constraints, scale
-        self._loops = list(row_choice(model).rows)
+        self._equations, self._scale = MotionEquations(model, constraints, rows), scale
         self._places = _own_coordinates(model)
         self._lower, self._upper = limits
 
@@ -145,16 +143,8 @@ class InverseKinematics:
 
     def _residual(self, q: Array, given: GivenMotion, numbers: Array) -> tuple[Array, Array]:
         """Return r (n, m) and J (n, m, nv), without dimension and weighted."""
-        still = np.zeros((len(q), self.model.nv))
-        x, R, J, _ = self.rows.place(q, still)
-        r = self.rows.residual(q, x, R, given, numbers)
-        own = self.rows.jacobian(J)
-        if self._loops:
-            phi, phi_q, _ = self._constraints(q, still)
-            r = np.hstack([(phi / self.model.row_scale)[:, self._loops], r])
-            loops = self.model.scaled_jacobian(phi_q)[:, self._loops]
-            own = np.concatenate([loops, own], axis=1)
-        return r, own * (self._scale / self.model.velocity_scale)
+        r, A = self._equations.at(q, given, numbers)
+        return r, A * (self._scale / self.model.velocity_scale)
 
     def _gap(self, q: Array, given: GivenMotion, numbers: Array) -> Array:
         return np.asarray(np.linalg.norm(self._residual(q, given, numbers)[0], axis=1))
@@ -245,24 +235,18 @@ class InverseKinematics:
     def _follows(self, q: Array, given: GivenMotion, numbers: Array) -> Array:
         """Return which rows (n,) follow the one before; q (n + 1, nq) has that of the first too."""
         _, J = self._residual(q[:-1], given, numbers - 1)
-        b = np.zeros(J.shape[:2])
-        b[:, len(self._loops) :] = self.rows.steps(given, numbers - 1, numbers)
+        b = self._equations.steps(given, numbers - 1, numbers)
         least = largest(Newton.of(J, SINGULAR).onto(-b) * self._scale / self.model.velocity_scale)
         way = largest(difference(self.model, q[:-1], q[1:]) / self.model.velocity_scale)
         return np.asarray(way <= FOLLOWS * least + NEAR)
 
     def _whole(self, q: Array, given: GivenMotion, jumps: list[int]) -> InversePath:
-        model, (N, loops) = self.model, (len(q), len(self._loops))
-        r, J = self._residual(q, given, np.arange(N))
+        model, loops = self.model, len(self._equations.loops)
+        r, J = self._residual(q, given, np.arange(len(q)))
         newton = Newton.of(J, SINGULAR)
         along = path_rates(model, given.time, q, jumps)
-        b = np.zeros(r.shape)
-        b[:, loops:] = self.rows.rates(given)
-        v = self._rates(newton, J, b, along[0])
-        b[:, loops:] = self.rows.changes(given, self.rows.place(q, v)[3])
-        if loops:
-            b[:, :loops] = (self._constraints(q, v)[2] / model.row_scale)[:, self._loops]
-        a = self._rates(newton, J, b, along[1])
+        v = self._rates(newton, J, self._equations.rates(given), along[0])
+        a = self._rates(newton, J, self._equations.changes(q, v, given), along[1])
         own = r[:, loops:] * self.rows.scale
         lengths = np.array([row < 3 for one in self.rows.frames for row in one.rows])
         s = np.linalg.svd(J, compute_uv=False)
