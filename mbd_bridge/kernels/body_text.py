@@ -39,8 +39,9 @@ def body_text(
     sine_lanes: int | None = None,
     watch: int | None = None,
     held: Mapping[int, Sequence[HeldOutput]] | None = None,
+    name: str = "body",
 ) -> str:
-    """Return ``@body(stage)``: reads and writes vectors in a staging area.
+    """Return ``@NAME(stage)``: reads and writes vectors in a staging area.
 
     Parameters
     ----------
@@ -55,10 +56,10 @@ def body_text(
     """
     width = lanes if sine_lanes is None else sine_lanes
     texts = [
-        _function(f"routine{one.number}", one.program, lanes, width, None, one.crossing)
+        _function(f"{name}_routine{one.number}", one.program, lanes, width, None, one.crossing)
         for one in crossing.routines.values()
     ]
-    body = _function("body", program, lanes, width, slots, crossing, watch, held or {})
+    body = _function(name, program, lanes, width, slots, crossing, watch, held or {})
     return "\n".join([*texts, body])
 
 
@@ -77,7 +78,7 @@ def _function(
     takes = ", ".join(f"ptr {one}" for one in given)
     texts, calls = [], []
     for k, span in enumerate(crossing.parts):
-        part = _Part(program, lanes, sine_lanes, slots, crossing, watch, held or {})
+        part = _Part(name, program, lanes, sine_lanes, slots, crossing, watch, held or {})
         texts.append(part.text(f"@{name}_part{k}", given, span))
         calls.append(f"  call void @{name}_part{k}({takes})")
     return "\n".join(
@@ -90,6 +91,7 @@ class _Part:
 
     def __init__(
         self,
+        function: str,
         program: Program,
         lanes: int,
         sine_lanes: int,
@@ -98,7 +100,7 @@ class _Part:
         watch: int | None,
         held: Mapping[int, Sequence[HeldOutput]],
     ) -> None:
-        self.watch, self.held = watch, held
+        self.function, self.watch, self.held = function, watch, held
         elsewhere = {one.choice for each in held.values() for one in each}
         self.code = program.instructions
         self.lanes, self.sine_lanes = lanes, sine_lanes
@@ -202,8 +204,8 @@ class _Part:
         routine = self.crossing.routines[id(one.data)]
         for operand, slot in routine.passed[index]:
             self.store(self.value(operand), slot)
-        name, place = f"@routine{routine.number}", self.at(self.crossing.results[index])
-        call = f"  call void {name}(ptr %stage, ptr {place})"
+        name, place = f"@{self.function}_routine{routine.number}", self.crossing.results[index]
+        call = f"  call void {name}(ptr %stage, ptr {self.at(place)})"
         if one.op == "call":
             self.lines.append(call)
             return

@@ -26,6 +26,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +167,7 @@ _INT, _AT = ctypes.c_int64, ctypes.c_void_p
 _MARCH = ctypes.CFUNCTYPE(_INT, _AT, _INT, _INT, _AT, ctypes.c_double, _AT)
 _ALIGNMENT = 64
 
-_FORM = "march 6"
+_FORM = "march 7"
 """Machine code kept from another form of march is not to be found under this one."""
 
 SMALL = 3_000
@@ -180,6 +181,23 @@ MOST_LANES = 0
 Addresses = NDArray[np.int64]
 
 
+class Detour(NamedTuple):
+    """What a lane does whose step is not to be taken: other steps, until it is past that place.
+
+    Attributes
+    ----------
+    function : (registers, *inputs of the step, *its outputs, finite) -> registers, the state and
+        the next input (a length) with which the step is called next, and what it is then, (1,):
+        0 the function is called again with what comes of that step; 1 the state given is that
+        after the step; 2 the lane stays. `finite` (1,) is nan where an output of the step is not
+    registers : how many numbers it keeps. The first one is 0 where there are to be no detours,
+        1 where none is on, and more as long as steps of the lane come from the detour alone
+    """
+
+    function: Traceable
+    registers: int
+
+
 class March:
     """A compiled step, to be taken many times; made by `compile_march`.
 
@@ -190,14 +208,20 @@ class March:
         size 1) tells how risky the step is
     lanes : trajectories that advance together
     unrecorded : numbers at the end of the state that records leave out
+    registers : numbers that its detours keep
     code : the machine code: stage, steps, every, places, limit, stream -> steps taken (see
         `advance_into`), of addresses
     """
 
     def __init__(
-        self, artifact: Artifact, from_cache: bool, state: int, unrecorded: int = 0
+        self,
+        artifact: Artifact,
+        from_cache: bool,
+        state: int,
+        unrecorded: int = 0,
+        registers: int = 0,
     ) -> None:
-        self.inputs = dict(artifact.inputs)
+        self.inputs, self.registers = dict(artifact.inputs), registers
         self.shapes, self.unrecorded = artifact.shapes, unrecorded
         self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
         self.counts, self.compile_seconds = artifact.counts, artifact.compile_seconds
@@ -347,6 +371,11 @@ class March:
         """Return how many steps each lane took in the last `advance` (lanes,)."""
         return stage[-self.lanes :].copy()
 
+    def registers_of(self, stage: Floats) -> Floats:
+        """Return the registers of detours (registers, lanes), in place."""
+        first = (sum(self.inputs.values()) + sum(self._sizes)) * self.lanes
+        return stage[first : first + self.registers * self.lanes].reshape(-1, self.lanes)
+
     def state_of(self, stage: Floats) -> list[Floats]:
         """Return the state inputs of a stage, (size,) or (lanes, size) each."""
         found, place = [], 0
@@ -394,6 +423,7 @@ def compile_march(
     lanes: int = 1,
     streamed: bool = False,
     unrecorded: int = 0,
+    detour: Detour | None = None,
 ) -> March:
     """Compile a step: a function whose first `state` outputs become its first `state` inputs.
 
@@ -402,6 +432,7 @@ def compile_march(
     lanes : trajectories that advance together, or `MOST_LANES`
     streamed : the last input has other values at each step (`March.advance_into`)
     unrecorded : numbers at the end of the state that records leave out
+    detour : what a lane does whose step is not to be taken; None: it stays
 
     Notes
     -----
@@ -410,12 +441,21 @@ def compile_march(
     start = time.perf_counter()
     host = machine.host()
     source = TracedSource(function, dict(inputs), calls=True)
+    registers = 0 if detour is None else detour.registers
+
+    def way_round(shapes: Sequence[tuple[int, ...]]) -> TracedSource:
+        assert detour is not None
+        outputs = {f"out{k}": prod(shape) for k, shape in enumerate(shapes)}
+        given = {"registers": registers, **inputs, **outputs, "finite": 1}
+        return TracedSource(detour.function, given, calls=True)
+
     address = None
-    if cache is not None:
-        if identity is None:
-            address = addresses.of_graph(source.graph, name)
-        else:
-            address = addresses.of_request(identity, name, dict(inputs))
+    if cache is not None and identity is not None:
+        address = addresses.of_request(identity, name, dict(inputs))
+    elif cache is not None:
+        graph = source.graph
+        more = None if detour is None else addresses.of_graph(way_round(graph.shapes).graph, name)
+        address = addresses.of_graph(graph, name if more is None else f"{name} {more}")
 
     def make() -> Artifact:
         graph = source.graph
@@ -429,14 +469,18 @@ def compile_march(
         if lanes == MOST_LANES:
             width = host.lanes * (2 if sum(graph.counts().values()) <= SMALL else 1)
         sine_lanes = host.lanes if width == 1 else width
-        program = source.program
-        if width == 1:
-            program = by_time(program, sine_lanes)
-        elif program.routines:
-            program = depth_first(inlined(program))
+
+        def ordered(program: Program) -> Program:
+            if width == 1:
+                return by_time(program, sine_lanes)
+            return depth_first(inlined(program)) if program.routines else program
+
+        program, other = ordered(source.program), None
+        if detour is not None:
+            other = ordered(way_round(graph.shapes).program)
         sizes = recorded(sizes, state, unrecorded)
         text, stage_bytes = march_module(
-            program, state, width, sine_lanes, host.triple, streamed, sizes
+            program, state, width, sine_lanes, host.triple, streamed, sizes, other
         )
         return Artifact(
             code=machine.emit(text),
@@ -450,9 +494,9 @@ def compile_march(
             compile_seconds=time.perf_counter() - start,
         )
 
-    form = f"{_FORM} {lanes} {state} {streamed} {unrecorded}"
+    form = f"{_FORM} {lanes} {state} {streamed} {unrecorded} {registers}"
     store = Store(cache, address, host.tag)
-    return store.loaded(form, lambda: March(*store.get(form, make), state, unrecorded))
+    return store.loaded(form, lambda: March(*store.get(form, make), state, unrecorded, registers))
 
 
 def recorded(sizes: Sequence[int], state: int, unrecorded: int) -> list[int]:

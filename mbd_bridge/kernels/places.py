@@ -65,7 +65,7 @@ class TextRoutine:
 
     Attributes
     ----------
-    number : of the function ``@routine...``
+    number : of the function ``@NAME_routine...``
     crossing : how it finds its values
     passed : for each call the operands that must be written to a slot before
     """

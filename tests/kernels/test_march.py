@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mbd_bridge.base.errors import KernelError
+from mbd_bridge.functions import where
 from mbd_bridge.kernels.instructions import TracedSource
-from mbd_bridge.kernels.march import by_time, compile_march
+from mbd_bridge.kernels.march import Detour, by_time, compile_march
 
 
 def euler(x, v, h):
@@ -164,3 +165,40 @@ def test_a_stream_gives_other_numbers_at_each_step(lanes):
     assert march.advance_into(stage, 30, 3, places, stream=pushes) == 30
     expected = 0.1 * np.cumsum(pushes[:, 0] * pushes[:, 1], axis=0)[2::3]
     assert np.allclose(records[:, :, 0].T, expected, rtol=1e-13, atol=1e-13)
+
+
+def halving(registers, x, v, h, *rest):
+    """Take a step whose last output is too large in two halves; the second end is the state's."""
+    phase, x_end, v_end = registers[0], rest[0], rest[1]
+    begins, ends = phase == 1.0, phase == 3.0
+    signal = where(ends, 1.0, where(phase == 0.0, 2.0, 0.0))
+    new = where(begins, 2.0, where(phase == 2.0, 3.0, where(ends, 1.0, phase)))
+    keeps = begins | (phase == 0.0)
+    wanted = (where(keeps, old, end) for old, end in ((x, x_end), (v, v_end)))
+    length = where(begins, 0.5 * h[0], h[0])
+    return np.array([new]), *wanted, np.array([length]), np.array([signal])
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_step_that_is_not_to_be_taken_goes_by_its_detour(lanes):
+    march = compile_march(euler, SIZES, 2, cache=None, lanes=lanes, detour=Detour(halving, 1))
+    x = np.array([[0.1, 0.0], [0.5, 0.2], [0.6, 0.0], [0.7, 0.3]])[:lanes]
+    v = np.array([[3.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])[:lanes]
+    stage = march.start(*((x, v) if lanes > 1 else (x[0], v[0])), np.array([0.01]))
+    march.registers_of(stage)[0] = 1.0
+    taken, rows = march.advance(stage, 50, 1, limit=0.64)
+    assert taken == 50
+    assert march.steps_of(stage).tolist() == [50.0] * lanes
+    for k in range(lanes):
+        a, b, h, halved = x[k], v[k], np.array([0.01]), 0
+        for record in range(50):
+            end = euler(a, b, h)
+            if not end[3][0] < 0.64:
+                end, halved = euler(*euler(a, b, 0.5 * h)[:2], 0.5 * h), halved + 1
+            a, b = end[:2]
+            got = [rows[j][record] if lanes == 1 else rows[j][record, k] for j in (0, 1)]
+            assert np.allclose(got[0], a, rtol=1e-13) and np.allclose(got[1], b, rtol=1e-13)
+        assert halved > 0 or k == 1
+    march.registers_of(stage)[0] = 0.0
+    taken, _ = march.advance(stage, 5, 1, limit=0.0)
+    assert taken == 0

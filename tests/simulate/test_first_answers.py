@@ -11,7 +11,7 @@ def test_a_four_bar_takes_few_small_modules(monkeypatch):
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
     work = first(simulated(four_bar))
     assert work.modules <= 3
-    assert work.operations < 2_000
+    assert work.operations < 2_500
 
 
 class WrittenError(Exception):
@@ -20,7 +20,7 @@ class WrittenError(Exception):
 
 @pytest.mark.parametrize(
     ("name", "operations"),
-    [("simulate stewart.urdf", 25_000), ("simulate 40 four-bars", 30_000)],
+    [("simulate stewart.urdf", 27_000), ("simulate 40 four-bars", 35_000)],
     ids=["stewart", "forty four-bars"],
 )
 def test_large_steps_are_traced_once_not_four_times(name, operations, monkeypatch):

@@ -1,8 +1,8 @@
 """Trajectories on their way in the lanes of vectors, group by group, over threads.
 
-One that leaves the safe road goes by itself past the singular position, up to where the others are:
-by the same step as in its lane, compiled for one, and comes back with the digits that it would have
-had there.
+The march leads them past singular positions, each in its lane (`steps.detour`). One that finds no
+way so goes by itself up to where the others are: by the same step as in its lane, compiled for one,
+and comes back with the digits that it would have had there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, Pace
 from mbd_bridge.simulation.steps.compiled import SystemStep, one_step, step_in_parts
-from mbd_bridge.simulation.steps.passage import Passage
+from mbd_bridge.simulation.steps.detour import Passing
+from mbd_bridge.simulation.steps.passage import Passage, Resumed
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory, held, instants, sampled, stream as streamed
@@ -103,12 +104,13 @@ class Alone:
             rates=self.trajectory.rates,
         )
 
-    def on(self, now: Now, steps: int, left: int) -> list[Now]:
+    def on(self, now: Now, steps: int, left: int, resumed: Resumed | None = None) -> list[Now]:
         """Return the states after each of the next steps, beginning with one that is not trusted.
 
         Parameters
         ----------
         steps : to take, if the way past does not need more of those that are `left`
+        resumed : from where to go on if the state is on the way across
 
         Raises
         ------
@@ -119,7 +121,8 @@ class Alone:
         while len(found) < steps:
             here = found[-1] if found else now
             with self.trajectory.holding(here):
-                found += self._passage.over(here, left - len(found))
+                found += self._passage.over(here, left - len(found), resumed=resumed)
+            resumed = None
             found += self.plain(found[-1], steps - len(found))
         return found
 
@@ -341,6 +344,8 @@ class Lanes:
         for row, array in zip(places, self._states, strict=False):
             row[:] = array.ctypes.data + own * array.strides[0] + array.strides[1]
         going = np.ones(march.lanes, dtype=bool)
+        passing = Passing(march, stage)
+        passing.allow()
         taken, held, look = 0, False, 0
         while taken < clock.steps:
             portion = min(self._most, clock.steps - taken)
@@ -371,11 +376,15 @@ class Lanes:
                     march.advance_into(stage, wanted, every, places, STEP_RISK, part)
                 for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
                     held = True
-                    going[lane] = self._led(stage, lane, int(own[lane]), taken, wanted, late)
+                    resumed = passing.resumed(self.system, int(lane))
+                    steps = taken, wanted
+                    going[lane] = self._led(stage, lane, int(own[lane]), steps, resumed, late)
+                    passing.allow(lane)
                 if self._halted or not going.any():
                     return
                 columns = stage[: sum(march.inputs.values()) * march.lanes].reshape(-1, march.lanes)
                 columns[:, real:], going[real:] = columns[:, real - 1 : real], going[real - 1]
+                passing.registers[:, real:] = passing.registers[:, real - 1 : real]
                 taken += wanted
                 for row, array in zip(places, self._states, strict=False):
                     row += array.strides[1] * (wanted // every)
@@ -459,13 +468,23 @@ class Lanes:
         return 1
 
     def _led(
-        self, stage: Array, lane: np.intp, number: int, taken: int, wanted: int, late: list[Led]
+        self,
+        stage: Array,
+        lane: np.intp,
+        number: int,
+        steps: tuple[int, int],
+        resumed: Resumed | None,
+        late: list[Led],
     ) -> bool:
         """Lead a trajectory that stopped to where the others are; say whether it is there.
 
         One that is led beyond goes on by itself to its end; it is among the `late` ones then.
+
+        Parameters
+        ----------
+        steps : that were taken, and wanted now
         """
-        clock, lanes = self.clock, self._lanes
+        clock, lanes, (taken, wanted) = self.clock, self._lanes, steps
         first = taken + int(stage[-lanes:][lane])
         if self._road is None or first == 0:
             return False
@@ -477,7 +496,7 @@ class Lanes:
         work = stage[(nq + nv + WORK) * lanes : (nq + nv + WORK + 1) * lanes]
         alone = Alone(road, clock, number)
         try:
-            found = alone.on(now, taken + wanted - first, left)
+            found = alone.on(now, taken + wanted - first, left, resumed)
             if len(found) > taken + wanted - first:
                 found += alone.plain(found[-1], left - len(found))
                 if len(found) < left:
@@ -539,19 +558,21 @@ class Lanes:
         stage, spare = stages
         if self._scale is None:
             return np.ones(march.lanes, dtype=bool)
+        on_bridge = Passing(march, stage).on_bridge
         lanes = march.lanes
         place = march.place_of("h")
         whole, halves = np.empty((2, len(self._scale), lanes))
         for parts, end in ((1, whole), (2, halves)):
             h = self.clock.h / parts
             spare[:] = stage
+            Passing(march, spare).allow(yes=False)
             spare[place : place + lanes] = h
             times = now + h * np.arange(parts + 1)
             stream = streamed(self.system, times, h, own) if self._streams else None
             march.advance_into(spare, parts, parts + 1, nowhere, stream=stream)
             end[:] = spare[: end.size].reshape(end.shape)
         apart = np.abs(whole - halves) / self._scale[:, None]
-        return np.asarray(apart.max(axis=0, initial=0.0) <= STEP_ERROR)
+        return np.asarray((apart.max(axis=0, initial=0.0) <= STEP_ERROR) | on_bridge)
 
     def _numbers(self, taken: int, times: Array, own: Array) -> Array:
         """Return the numbers of tables, made once where they are the same for all groups."""

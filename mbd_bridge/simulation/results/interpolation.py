@@ -10,7 +10,7 @@ With records Δ apart q is off by O(Δ⁶), v by O(Δ⁵) (O(Δ⁴) for the velo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,33 +56,32 @@ class State(NamedTuple):
 class Between:
     """The polynomials between two records of a motion."""
 
-    def __init__(self, model: Model, start: State, end: State, length: float) -> None:
+    def __init__(self, model: Model, start: State, end: State, length: Any) -> None:
         self.model, self._length = model, length
         dq0, ddq0 = _rates(model, start)
         dq1, ddq1 = _rates(model, end)
         h = length
-        ends = np.array([start.q, h * dq0, h * h * ddq0, end.q, h * dq1, h * h * ddq1])
-        self._q = QUINTIC @ ends
-        self._v = CUBIC @ np.array([start.v, h * start.a, end.v, h * end.a])
+        self._q = np.array([start.q, h * dq0, h * h * ddq0, end.q, h * dq1, h * h * ddq1])
+        self._v = np.array([start.v, h * start.a, end.v, h * end.a])
         places = plain_places(model).values()
         self._plain_q = [q for q, _ in places]
         self._plain_v = [v for _, v in places]
 
-    def at(self, passed: float) -> State:
+    def at(self, passed: Any) -> State:
         """Return the state `passed` seconds after the first record."""
         h, s = self._length, passed / self._length
-        powers, first, second = _powers(s, 6)
-        q, dq, ddq = powers @ self._q, first @ self._q / h, second @ self._q / h**2
-        powers, first, _ = _powers(s, 4)
-        v, a = powers @ self._v, first @ self._v / h
+        share, rate, bend = (powers @ QUINTIC for powers in _powers(s, 6))
+        q, dq, ddq = share @ self._q, rate @ self._q / h, bend @ self._q / h**2
+        share, rate, _ = (powers @ CUBIC for powers in _powers(s, 4))
+        v, a = share @ self._v, rate @ self._v / h
         v[self._plain_v], a[self._plain_v] = dq[self._plain_q], ddq[self._plain_q]
         return State(normalised(self.model, q), v, a)
 
 
-def _powers(s: float, count: int) -> tuple[Array, Array, Array]:
+def _powers(s: Any, count: int) -> tuple[Array, Array, Array]:
     """Return s^k and its derivatives."""
-    k = np.arange(count)
-    powers = s ** k.astype(np.float64)
+    k, powers = np.arange(count), np.array([1.0, *[s] * (count - 1)])
+    powers = np.multiply.accumulate(powers)
     first = np.append(0.0, k[1:] * powers[:-1])
     second = np.append([0.0, 0.0], k[2:] * (k[2:] - 1) * powers[:-2])
     return powers, first, second
@@ -119,7 +118,7 @@ class Bridge:
     def at(self, time: float) -> Now:
         """Return the state at a time between."""
         if time >= self.end.t:
-            return Now(time, self.end.q, self.end.v)
+            return self.end._replace(t=time)
         found = self._between.at(time - self.start.t)
         return Now(time, found.q, found.v, self._carried(time))
 
@@ -132,11 +131,11 @@ class Bridge:
         if self._rates is not None:
             first, last = self._rates
             nz = len(first)
-            out[:nz] = _cubic(one[:nz], first, two[:nz], last, length, s)
+            out[:nz] = cubic(one[:nz], first, two[:nz], last, length, s)
         return out
 
 
-def _cubic(one: Array, first: Array, two: Array, last: Array, length: float, s: float) -> Array:
+def cubic(one: Array, first: Array, two: Array, last: Array, length: Any, s: Any) -> Array:
     """Return the cubic through two values with their rates, at the part s of the length."""
     ends = np.array([one, length * first, two, length * last])
     return np.asarray(_powers(s, 4)[0] @ CUBIC @ ends)
@@ -158,4 +157,4 @@ def between(
     one, two = (Now(float(times[j]), q[j], v[j], z[j]) for j in (k, k + 1))
     length = two.t - one.t
     part = (time - one.t) / length
-    return _cubic(one.carried, rates(one), two.carried, rates(two), length, part)
+    return cubic(one.carried, rates(one), two.carried, rates(two), length, part)

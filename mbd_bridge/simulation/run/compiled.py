@@ -1,8 +1,8 @@
 """A run in compiled steps: the machine code as it goes, and its detours.
 
-The compiled step stops by itself where its pivots tell that rows become dependent. Such a step is
-taken in unequal parts, which carries it over an isolated singular position; if that does not help,
-by the Python reference with singular values, whose rank may change from step to step.
+The compiled step is not taken where its pivots tell that rows become dependent. The march leads
+past an isolated singular position by itself (`steps.detour`); if it finds no way it stops, and the
+passage in Python goes on (`steps.passage`), which has the reference with singular values, too.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from mbd_bridge.simulation.steps.compiled import (
     passage_of,
     step_in_parts,
 )
+from mbd_bridge.simulation.steps.detour import Passing
 from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.schemes import Scheme
@@ -53,6 +54,7 @@ class CompiledRun(MotionRun):
         self.h, self._formed = problem.h, 0
         start = self._begin.begun(Now(problem.start, problem.q, problem.v, problem.z))
         self.stage = self.march.start()
+        self._passing = Passing(self.march, self.stage)
         self._put(problem.q, problem.v, start.fed_back)
         size = self.march.inputs.get("stream", 0)
         self._portion = max(1, STREAM_NUMBERS // size) if size else problem.steps
@@ -75,6 +77,7 @@ class CompiledRun(MotionRun):
     def _put(self, q: Array, v: Array, t: Array) -> None:
         more = self.problem.trajectory.more(float(t[0]), q, v)
         self.march.put(self.stage, q, v, t, np.array([self.h]), *more)
+        self._passing.allow()
 
     @property
     def now(self) -> Now:
@@ -104,12 +107,14 @@ class CompiledRun(MotionRun):
         stream = self._stream(wanted)
         if self._reports and not self._sampled:
             self.done += self._advance_reporting(wanted, stream)
+            self.detours += self._passing.count()
             if self.done < before + wanted:
                 self._pass()
             return
         taken, (qs, vs, ts, *_) = self.march.advance(self.stage, wanted, every, STEP_RISK, stream)
         self.log.add(ts, qs, vs)
         self.done += taken
+        self.detours += self._passing.count()
         if taken and self._sampled:
             self._put(*self.march.state_of(self.stage))
         if (beyond or every > wanted) and taken and self.done % self.problem.every == 0:
@@ -197,12 +202,14 @@ class CompiledRun(MotionRun):
         now = self.now
         work = float(self.march.state_of(self.stage)[2][WORK]) - energy(now.q, now.v)
         left, begins = problem.steps - self.done, self.done == 0
+        resumed = self._passing.resumed(problem.trajectory.system, 0)
         one = self._once(now, self.h)
-        fault = self.check.opening(now.q, now.v, one.a) if one.near < STEP_RISK else None
-        if fault is not None:  # why the step is not trusted
-            raise SolveError(fault)
+        if resumed is None and one.near < STEP_RISK:
+            fault = self.check.opening(now.q, now.v, one.a)
+            if fault is not None:  # why the step is not trusted
+                raise SolveError(fault)
         with problem.trajectory.holding(now):
-            led = self._passage.over(now, left, begins)
+            led = self._passage.over(now, left, begins, resumed)
         for place in led:
             at = place.fed_back
             at[WORK] = work + energy(place.q, place.v)
@@ -265,14 +272,16 @@ class CompiledRun(MotionRun):
         return "projection", self._scheme
 
     def state(self) -> Array:
-        """Return t, q and v."""
+        """Return t, q, v, and where a passage is on its way."""
         q, v, t = self.march.state_of(self.stage)
-        return np.concatenate([t, q, v])
+        return np.concatenate([t, q, v, self._passing.registers[:, 0]])
 
     def restore(self, state: Array, steps: int) -> None:
         """Go on from a state."""
         nq, beside = self.problem.model.nq, self.march.inputs["t"]
-        self._put(state[beside : nq + beside], state[nq + beside :], state[:beside])
+        t, q, v, registers = np.split(state, np.cumsum([beside, nq, self.problem.model.nv]))
+        self._put(q, v, t)
+        self._passing.registers[:, 0] = registers
 
     def probe(self) -> Array:
         """Return numbers of single steps."""

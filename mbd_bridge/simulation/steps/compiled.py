@@ -32,6 +32,7 @@ from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.tables import length_to
 from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.detour import detour_of
 from mbd_bridge.simulation.steps.explicit import (
     explicit_start,
     explicit_step,
@@ -336,8 +337,18 @@ class SystemStep:
             reported = asked.values(first, self.rows, q, v, t[: CARRIED + nz], closed)
         return q_end, v_end, end, a, risks, *reported, risk
 
+    @property
+    def _passes(self) -> bool:
+        """Whether machine code can lead the step past singular positions."""
+        system = self.system
+        called = system.sampled or "stream" in system.more
+        return bool(self.rows) and not (called or self.scheme.remembers)
+
     def march(self, lanes: int = 1) -> March:
-        """Return the machine code, kept with the mechanism where it has an address."""
+        """Return the machine code, kept with the mechanism where it has an address.
+
+        It leads past singular positions where it can, and where it is to (see `detour.Passing`).
+        """
         identity = self.system.step_identity
         if identity is None:
             return self._compiled(lanes, None)
@@ -346,8 +357,10 @@ class SystemStep:
         return self.system.prepared.get(key, lambda: self._compiled(lanes, told))
 
     def _compiled(self, lanes: int, key: str | None) -> March:
-        identity = None if key is None else f"{digest(self.system.model)} {key}"
+        system = self.system
+        identity = None if key is None else f"{digest(system.model)} {key}"
         step, inputs = self.traceable()
+        detour = detour_of(system, inputs) if self._passes else None
         return compile_march(
             step,
             inputs,
@@ -357,6 +370,7 @@ class SystemStep:
             lanes=lanes,
             streamed="stream" in inputs,
             unrecorded=self.memory.size,
+            detour=detour,
         )
 
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:

@@ -170,6 +170,10 @@ ON_GRID = 1e-9
 UNDECIDED = "the motion passes a singular position so closely that rounding decides how it goes on"
 
 
+Resumed = tuple[float, Now, float]
+"""When a passage began, s; a state on it, and the time of the next one of the grid, from then."""
+
+
 class Passage:
     """Carries a motion from step to step where these are not trusted.
 
@@ -207,7 +211,9 @@ class Passage:
         """Return whether the next step of the grid is not trusted."""
         return self._taken(now, self.h) is None
 
-    def over(self, start: Now, most: int, begins: bool = False) -> list[Now]:
+    def over(
+        self, start: Now, most: int, begins: bool = False, resumed: Resumed | None = None
+    ) -> list[Now]:
         """Return the states of the next one or more steps of the grid, `most` at most.
 
         The last one is where to go on from, by steps of the grid.
@@ -215,6 +221,7 @@ class Passage:
         Parameters
         ----------
         begins : whether the motion begins here, maybe in a singular position
+        resumed : from where to go on if `start` is on the way across
 
         Raises
         ------
@@ -225,7 +232,7 @@ class Passage:
             raise self._end[1]
         found: list[Now] = []
         try:
-            for place in islice(self.ahead(start, begins), min(most, EPISODE)):
+            for place in islice(self.ahead(start, begins, resumed), min(most, EPISODE)):
                 found.append(place)
         except SolveError as met:
             if not found:
@@ -235,16 +242,21 @@ class Passage:
             self._origin = 0.0
         return found
 
-    def ahead(self, start: Now, begins: bool = False) -> Iterator[Now]:
+    def ahead(
+        self, start: Now, begins: bool = False, resumed: Resumed | None = None
+    ) -> Iterator[Now]:
         """Yield these states one by one, each computed when it is asked for."""
         # from here on times count from the start: digits do not depend on when that is
         self._origin, t = start.t, start.t
-        for place in self._places(start._replace(t=0.0), begins):
+        now, time = start._replace(t=0.0), self.h
+        if resumed is not None:
+            self._origin, now, time = resumed
+        for place in self._places(now, time, begins):
             t += self.h
             yield place._replace(t=t)
 
-    def _places(self, start: Now, begins: bool) -> Iterator[Now]:
-        now, time, self._length, cut = start, start.t + self.h, self.h, 0
+    def _places(self, start: Now, time: float, begins: bool) -> Iterator[Now]:
+        now, self._length, cut = start, self.h, 0
         while True:
             bridge = self._bridge(now, time, begins and now is start)
             if bridge is None:
@@ -316,7 +328,7 @@ class Passage:
             whole = self._at(now, length)
             half = self._at(now, 0.5 * length)
             last = self._at(now.after(0.5 * length, half), 0.5 * length)
-        swept = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0)) * length
+        swept = self._fastest(now) * length
         sweeps = swept >= SWEPT and self._at(now, 0.0).near < FAR_RISK
         if not max(whole.near, half.near, last.near) < FAR_RISK and not sweeps:
             return False
@@ -330,11 +342,12 @@ class Passage:
         """Return the way across by a jump whose stages are as near as the limit allows."""
         for _ in range(APPROACHES):
             length *= 0.5
+            swept = length * self._fastest(now)
             nearer = self._taken(now, length, 0.25 * limit)
             if nearer is not None:
-                before, now = now, now.after(length, nearer)
-                if self._distance(before, now) < EDGE * (STEP_RISK / limit) ** 0.5:
-                    break
+                now = now.after(length, nearer)
+            if swept < EDGE * (STEP_RISK / limit) ** 0.5:
+                break
         blocked, differed = False, 0
         for _ in range(JUMPS):
             length *= GROWTH
@@ -374,6 +387,9 @@ class Passage:
         scale = self.model.velocity_scale
         return float(np.abs(self.model.difference(one.q, two.q) / scale).max(initial=0.0))
 
+    def _fastest(self, now: Now) -> float:
+        return float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0))
+
     def _at(self, now: Now, length: float) -> StepResult:
         return self._step(now._replace(t=self._origin + now.t), length)
 
@@ -385,7 +401,7 @@ class Passage:
         if self._slow is None:
             self._slow = self._make_slow()
         slow = self._slow
-        fastest = float(np.abs(now.v / self.model.velocity_scale).max(initial=0.0))
+        fastest = self._fastest(now)
         # at rest it says that nothing tells the way
         first = slow.acceleration(now.q, now.v, self._origin + now.t, now.carried)
         if fastest <= 0.0:

@@ -1,0 +1,425 @@
+"""The way past a singular position in machine code, between two steps of a march (`march.Detour`).
+
+It is the ordinary one of `passage`, with the same numbers: halved steps lead near, two jumps of
+different length lead across to the same state, records in between are taken from the polynomial,
+and a last step ends on the grid. In the lanes of vectors each goes its own way. Where it does not
+find one (sharp turns, starts in a singular position, steps that are just too long), the march stops
+as it does without, and the passage in Python has the word.
+
+What it goes by, its registers, says what the step that was just taken was for:
+
+    READY    a step of the grid, which is not trusted
+    STILL    whether the state is in a singular position itself; no length
+    NEARER   a halved step
+    JUMP     a jump; FURTHER one that is longer
+    ALONG    parts of the way from the end of the one jump to that of the other
+    BRIDGE   nothing: states of the grid lie on the polynomial
+    LAST     from the end of the jump to the next state of the grid
+    STUCK    nothing: there is no way
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.equations.energy import energies_of
+from mbd_bridge.functions import absolute, logical_not, maximum, sqrt, where
+from mbd_bridge.kernels.march import Detour, March
+from mbd_bridge.kernels.tracing import Conditional
+from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.simulation.acts import Acting
+from mbd_bridge.simulation.guards.step_length import coordinate_scale
+from mbd_bridge.simulation.results.interpolation import Between, State, cubic
+from mbd_bridge.simulation.steps.passage import (
+    APPROACHES,
+    DIFFERENT,
+    EDGE,
+    FURTHER as FURTHER_BY,
+    GROWTH,
+    JUMPS,
+    ON_GRID,
+    PARTS,
+    REACH,
+    SAME_PLACE,
+    SAME_RATE,
+    SMALL_STATE,
+    SWEPT,
+    Resumed,
+)
+from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now
+from mbd_bridge.simulation.system import System
+from mbd_bridge.solve.tolerances import (
+    FAR_RISK,
+    INSIDE_RISK,
+    JUMP_CORRECTION,
+    JUMP_RISKS,
+    STEP_RISK,
+    STRAYED_RISK,
+)
+
+OFF, READY, STILL, NEARER, JUMP, FURTHER, ALONG, BRIDGE, LAST, STUCK = map(float, range(10))
+
+STEP_ON, ARRIVED, STAYS = 0.0, 1.0, 2.0
+"""What it says to the march."""
+
+MOST = 2_000
+"""Steps of one detour: three limits of risk take no more."""
+
+LIMITS_APART = JUMP_RISKS[1] / JUMP_RISKS[0]
+
+NONE = np.zeros(0)
+
+
+class Registers(NamedTuple):
+    """What a detour goes by: times count from where it began, so that digits do not depend on them.
+
+    Attributes
+    ----------
+    phase : what the step was for; `OFF`: there are to be no detours
+    detours : states of the grid that were led past, until somebody sets it to 0
+    tried : steps of this detour
+    began : s, time where it began
+    clock : s, of the last state of the grid
+    step : s, of the grid
+    grid : s, where the next state of the grid is
+    at : s, of the state from which jumps go
+    length, end : s, of the jump, and where it ends
+    limit : risk that jumps may have
+    count, parts : halved steps or jumps, and parts of the way along
+    blocked, differed : whether a jump was not trusted; how many were and did not agree
+    lift : J, work less energy (see `_Way.energy`), which stays
+    y, a : the state (q, v, z) from which jumps go, and its acceleration
+    jumped, jumped_a : those after the jump
+    other, along : the state after the longer jump; on the way to it from the end of the other
+    """
+
+    phase: Any
+    detours: Any
+    tried: Any
+    began: Any
+    clock: Any
+    step: Any
+    grid: Any
+    at: Any
+    length: Any
+    end: Any
+    limit: Any
+    count: Any
+    parts: Any
+    blocked: Any
+    differed: Any
+    lift: Any
+    y: Array
+    a: Array
+    jumped: Array
+    jumped_a: Array
+    other: Array
+    along: Array
+
+    @staticmethod
+    def sizes(system: System) -> list[int]:
+        """Return how many numbers each one has."""
+        y, a = sum(_parts(system)), system.model.nv
+        return [1] * NUMBERS + [y, a, y, a, y, y]
+
+    @staticmethod
+    def of(system: System, numbers: Array) -> Registers:
+        """Return them from where they stand side by side."""
+        parts = np.split(numbers, np.cumsum(Registers.sizes(system))[:-1])
+        return Registers(*(part[0] if k < NUMBERS else part for k, part in enumerate(parts)))
+
+    def packed(self) -> Array:
+        """Return them side by side."""
+        return np.concatenate([np.atleast_1d(np.asarray(part)) for part in self])
+
+    def where(self, condition: Any, **changes: Any) -> Registers:
+        """Return them with others in the place of some where a condition holds."""
+        new = {name: where(condition, x, getattr(self, name)) for name, x in changes.items()}
+        return self._replace(**new)
+
+
+NUMBERS = Registers._fields.index("y")
+"""Registers that are single numbers."""
+
+
+def _parts(system: System) -> tuple[int, int, int]:
+    """Return the numbers of q, v and z."""
+    return system.model.nq, system.model.nv, system.nz
+
+
+def _split(system: System, y: Array) -> tuple[Array, Array, Array]:
+    """Return q, v and z of a state."""
+    nq, nv, _ = _parts(system)
+    return y[:nq], y[nq : nq + nv], y[nq + nv :]
+
+
+class Passing:
+    """The detours of a march, in a stage of it: of the trajectories in its lanes.
+
+    Attributes
+    ----------
+    registers : (registers, lanes), in place; none where a march has no detours
+    """
+
+    def __init__(self, march: March, stage: Array) -> None:
+        self.registers = march.registers_of(stage)
+
+    def allow(self, lanes: Any = slice(None), yes: bool = True) -> None:
+        """Have these lanes be led past singular positions from where they are, or not at all."""
+        self.registers[:, lanes] = 0.0
+        self.registers[:1, lanes] = READY if yes else OFF
+
+    @property
+    def on_bridge(self) -> Array:
+        """Which lanes (lanes,) are where no step begins, on the way across."""
+        phases = self.registers[:1]
+        return np.asarray(((phases > READY) & (phases < STUCK)).any(axis=0))
+
+    def count(self) -> int:
+        """Return how many states of the grid were led past since the last call, in all lanes."""
+        number = int(self.registers[1:2].sum())
+        self.registers[1:2] = 0.0
+        return number
+
+    def resumed(self, system: System, lane: int) -> Resumed | None:
+        """Return from where to go on if a lane is stuck after a jump; None if it has made none."""
+        if not len(self.registers):
+            return None
+        r = Registers.of(system, self.registers[:, lane].copy())
+        if r.phase != STUCK or r.clock == r.began:
+            return None
+        return r.began, Now(r.at, *_split(system, r.y)), r.grid
+
+
+class _Step(NamedTuple):
+    """What came of a step, to the state y (see `StepResult`)."""
+
+    y: Array
+    a: Array
+    near: Any
+    crossed: Any
+    square: Any
+    finite: Any
+
+    def trusted(self, limit: Any, over: bool = False, strayed: Any = STEP_RISK) -> Any:
+        """Return whether it may be taken, at most so near; `over` the singular position."""
+        good = self.finite & (self.near < limit)
+        if over:
+            return good
+        risk = STRAYED_RISK * (self.near * self.near * self.near) * self.square
+        return good & (self.crossed < STEP_RISK) & (risk < strayed)
+
+
+def detour_of(system: System, sizes: Mapping[str, int]) -> Detour:
+    """Return the detour of a system's Runge-Kutta step, with inputs of such sizes."""
+    names = list(sizes)
+
+    def function(registers: Array, *rest: Array) -> tuple[Array, ...]:
+        given = dict(zip(names, rest, strict=False))
+        q, v, t, a, risks, *_, finite = rest[len(names) :]
+        y = np.concatenate([q, v, t[CARRIED:]])
+        step = _Step(y, a, risks[0], risks[1], risks[2], finite[0] == 0.0)
+        way = _Way(system, given.get("p", NONE), given.get("held", NONE))
+        now = np.concatenate([given["q"], given["v"], given["t"][CARRIED:]])
+        r = Registers.of(system, registers)
+        return way.next(r, now, given["t"], given["h"][0], step)
+
+    return Detour(function, sum(Registers.sizes(system)))
+
+
+class _Way:
+    """The next step of a detour.
+
+    Parameters
+    ----------
+    p, held : parameters of a variant; numbers that stay during a step
+    """
+
+    def __init__(self, system: System, p: Array, held: Array) -> None:
+        self.system, self._p, self._held = system, p, held
+        model = system.model
+        self._place, self._rate = coordinate_scale(model), model.velocity_scale
+        acts = system.torques or system.wrenches or system.prescribed or model.flexible
+        self._works = bool(acts)
+
+    def next(self, r: Registers, now: Array, t: Array, h: Any, step: _Step) -> tuple[Array, ...]:
+        """Return registers, q, v, t and length of the next step, and what it is.
+
+        Parameters
+        ----------
+        r : registers
+        now, t, h : state, time and length of the last step, of which came `step`
+        """
+        was, arrives = r.phase, (r.phase == LAST) & step.trusted(STEP_RISK)
+        r = self._entered(r, now, t, h, step, was)
+        r = self._approached(r, step, was)
+        r, longer, ends = self._jumped(r, step, was)
+        r, differs = self._went_along(r, step, was)
+        r = _lengthened(r, longer | differs, ends)
+        r = r.where((was > READY) & (r.tried > MOST), phase=STUCK)
+        r, grid_y, records = self._bridged(r, step, arrives)
+        energy = self.energy((was == READY) | records, where(was == READY, now, grid_y))
+        r = r.where(was == READY, lift=t[WORK] - energy)
+        time, length, y = _wanted(r)
+        q, v, z = _split(self.system, where(records, grid_y, y))
+        out, signal, lengths = zeros(len(t), t), zeros(1, t), zeros(1, t)
+        out[0] = where(records, r.clock, r.began + time)
+        out[WORK] = where(records, r.lift + energy, t[WORK])
+        out[CARRIED:] = z
+        lengths[0] = length
+        stays = (r.phase == STUCK) | (r.phase == OFF)
+        signal[0] = where(records, ARRIVED, where(stays, STAYS, STEP_ON))
+        return r.packed(), q, v, out, lengths, signal
+
+    def _entered(
+        self, r: Registers, now: Array, t: Array, h: Any, step: _Step, was: Any
+    ) -> Registers:
+        """Begin after a step of the grid that is not trusted, again after such a last one."""
+        enters, again = was == READY, (was == LAST) & logical_not(step.trusted(STEP_RISK))
+        r = r.where(enters, tried=-1.0, began=t[0], clock=t[0], step=h, grid=h, at=0.0, y=now)
+        r = r.where(again, at=r.end, y=r.jumped)
+        r = r._replace(tried=r.tried + 1.0)
+        r = r.where(enters | again, phase=STILL, limit=JUMP_RISKS[0], length=r.grid - r.at)
+        too_long = (step.near < FAR_RISK) | logical_not(self._fastest(r.y) * r.length < SWEPT)
+        return r.where((enters | again) & too_long, phase=STUCK)
+
+    def _approached(self, r: Registers, step: _Step, was: Any) -> Registers:
+        """Halve steps until they sweep little."""
+        outside = step.finite & (step.near < INSIDE_RISK)
+        still, nearer = was == STILL, was == NEARER
+        strayed = where(r.limit > STEP_RISK, np.inf, STEP_RISK)
+        swept = self._fastest(r.y) * r.length
+        ahead = nearer & step.trusted(0.25 * r.limit, strayed=strayed)
+        r = r.where(ahead, at=r.at + r.length, y=step.y)
+        count = r.count + 1.0
+        reached = (swept < EDGE * sqrt(STEP_RISK / r.limit)) | (count >= APPROACHES)
+        r = r.where(
+            nearer,
+            phase=where(reached, JUMP, NEARER),
+            length=where(reached, GROWTH, 0.5) * r.length,
+            count=where(reached, 1.0, count),
+            blocked=0.0,
+            differed=0.0,
+        )
+        return r.where(
+            still, phase=where(outside, NEARER, STUCK), length=0.5 * (r.grid - r.at), count=0.0
+        )
+
+    def _jumped(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any, Any]:
+        """Look at a jump; say whether a longer one is to be tried, and whether none is."""
+        jumps, further = was == JUMP, was == FURTHER
+        arrived = step.trusted(r.limit, over=True)
+        tested = jumps & arrived & (r.blocked > 0.0)
+        right = tested & (sqrt(step.square) < JUMP_CORRECTION)
+        wrong = tested & logical_not(right)
+        differed = r.differed + 1.0
+        ends = right & ((self._apart(step.y, r.y) > REACH) | (r.differed >= DIFFERENT))
+        ends = ends | (wrong & (differed >= DIFFERENT))
+        r = r.where(wrong, differed=differed)
+        r = r.where(jumps, a=step.a, blocked=where(arrived, r.blocked, 1.0))
+        r = r.where(right, phase=FURTHER, jumped=step.y, end=r.at + r.length)
+        r = r.where(further & arrived, phase=ALONG, parts=0.0, other=step.y, along=r.jumped)
+        short = further & logical_not(arrived)
+        r = r.where(short, differed=differed)
+        return r, (jumps & logical_not(right)) | short, ends
+
+    def _went_along(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any]:
+        """Look at a part of the way to the end of the longer jump; say whether they differ."""
+        along, goes = was == ALONG, step.trusted(JUMP_RISKS[-1], strayed=np.inf)
+        r = r.where(along & (r.parts < 0.5), jumped_a=step.a)
+        r = r.where(along & goes, parts=r.parts + 1.0, along=step.y)
+        there = along & goes & (r.parts >= PARTS)
+        _, v, z = _split(self.system, step.y - r.other)
+        sizes = maximum(absolute(_split(self.system, step.y)[2]), SMALL_STATE)
+        fastest = maximum(self._fastest(step.y), 1e-300)
+        same = (self._apart(step.y, r.other) <= SAME_PLACE) & (
+            _largest(v / self._rate) <= SAME_RATE * fastest
+        )
+        same = same & (_largest(z / sizes) <= SAME_RATE)
+        differs = (along & logical_not(goes)) | (there & logical_not(same))
+        r = r.where(differs, differed=r.differed + 1.0)
+        return r.where(there & same, phase=BRIDGE), differs
+
+    def _bridged(self, r: Registers, step: _Step, arrives: Any) -> tuple[Registers, Array, Any]:
+        """Return a state of the grid on the way across, or after the last step; if there is one."""
+        on = (r.phase == BRIDGE) & (r.grid <= r.end + ON_GRID * r.step)
+        ended = on & (absolute(r.grid - r.end) <= ON_GRID * r.step)
+        across = self._across(on & logical_not(ended), r)
+        y = where(arrives, step.y, where(ended, r.jumped, across))
+        leaves = (r.phase == BRIDGE) & logical_not(on)
+        r = r.where(leaves, phase=LAST).where(ended | arrives, phase=READY)
+        detours, clock, grid = r.detours + 1.0, r.clock + r.step, r.grid + r.step
+        r = r.where(on | arrives, detours=detours, clock=clock, grid=grid)
+        return r, y, on | arrives
+
+    def _across(self, condition: Any, r: Registers) -> Array:
+        """Return the state of the grid on the polynomial where a condition holds."""
+
+        def polynomial(r: Registers, p: Array, held: Array) -> tuple[Array]:
+            system, length, passed = self.system, r.end - r.at, r.grid - r.at
+            start, end = _split(system, r.y), _split(system, r.jumped)
+            ends = State(*start[:2], r.a), State(*end[:2], r.jumped_a)
+            found = Between(system.model, *ends, length).at(passed)
+            z = start[2]
+            if len(z):
+                model, forces = system.model_with(p), system.forces_with(p)
+                rates = Acting.at(system, model, held, NONE, forces).rates
+                first, last = rates(r.began + r.at, *start), rates(r.began + r.end, *end)
+                z = cubic(z, first, end[2], last, length, passed / length)
+            return (np.concatenate([found.q, found.v, z]),)
+
+        found = Conditional(polynomial, r, self._p, self._held)
+        return np.asarray(found.where(condition, (r.jumped,))[0])
+
+    def energy(self, condition: Any, y: Array) -> Any:
+        """Return the energy, J, where a condition holds; 0 where nothing acts that does work."""
+        if not self._works:
+            return 0.0
+
+        def energy(q: Array, v: Array, p: Array) -> tuple[Array]:
+            whole = zeros(1, q, v, p)
+            kinetic, still = energies_of(self.system.model_with(p), q, v)
+            whole[0] = kinetic + still
+            return (whole,)
+
+        q, v, _ = _split(self.system, y)
+        return Conditional(energy, q, v, self._p).where(condition, (np.zeros(1),))[0][0]
+
+    def _apart(self, one: Array, two: Array) -> Any:
+        return _largest(_split(self.system, one - two)[0] / self._place)
+
+    def _fastest(self, y: Array) -> Any:
+        return _largest(_split(self.system, y)[1] / self._rate)
+
+
+def _lengthened(r: Registers, longer: Any, ends: Any) -> Registers:
+    """Try a longer jump, or after the last one those with the next limit of risk."""
+    ends = ends | (longer & (r.count >= JUMPS))
+    r = r.where(longer, phase=JUMP, length=GROWTH * r.length, count=r.count + 1.0)
+    limit = r.limit * LIMITS_APART
+    last = limit > JUMP_RISKS[-1]
+    half = 0.5 * (r.grid - r.at)
+    return r.where(ends, phase=where(last, STUCK, NEARER), limit=limit, length=half, count=0.0)
+
+
+def _wanted(r: Registers) -> tuple[Any, Any, Array]:
+    """Return time, length and state of the next step."""
+    walks, lasts = r.phase == ALONG, r.phase == LAST
+    whole = r.end - r.at
+    part = (FURTHER_BY - 1.0) * whole / PARTS
+    length = where(r.phase == FURTHER, FURTHER_BY * whole, r.length)
+    length = where(r.phase == STILL, 0.0, where(walks, part, length))
+    length = where(lasts, r.grid - r.end, length)
+    time = where(walks, r.end + r.parts * part, where(lasts, r.end, r.at))
+    return time, length, where(walks, r.along, where(lasts, r.jumped, r.y))
+
+
+def _largest(values: Array) -> Any:
+    """Return the largest absolute value."""
+    most: Any = 0.0
+    for value in values:
+        most = maximum(absolute(value), most)
+    return most
