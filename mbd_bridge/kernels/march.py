@@ -190,8 +190,8 @@ class Detour(NamedTuple):
         the next input (a length) with which the step is called next, and what it is then, (1,):
         0 the function is called again with what comes of that step; 1 the state given is that
         after the step; 2 the lane stays. `finite` (1,) is nan where an output of the step is not
-    registers : how many numbers it keeps. The first one is 0 where there are to be no detours,
-        1 where none is on, and more as long as steps of the lane come from the detour alone
+    registers : how many numbers it keeps. The first one is 1 where no detour is on, more as long as
+        steps of the lane come from it alone; 0 or less where it is not to be called
     """
 
     function: Traceable

@@ -16,7 +16,7 @@ from mbd_bridge.kernels.module_text import ATTRIBUTES, lay_slots
 from mbd_bridge.kernels.places import HeldOutput, Slots, cross, held_outputs
 
 READY = 1.0
-"""First register of a detour up to which steps are taken; 0: there are no detours."""
+"""First register of a detour up to which steps are taken; 0 or less: there is none."""
 
 STEP_ON, ARRIVED, STAYS = 0.0, 1.0, 2.0
 """What a detour says: take the step that it wants; it is past; it does not find a way."""
@@ -56,7 +56,7 @@ def march_module(
     held = held_outputs(program, slots, state)
     vector, width, watch = f"<{lanes} x double>", 8 * lanes, crossing.end
     fed, total, count = sum(sizes[:state]), sum(sizes), watch + 1
-    programs, other = [program], _Other("", [], count)
+    programs, other = [program], _Other("", ["doubt:", "  br label %stay"], count)
     if detour is not None:
         assert not held
         programs.append(detour)
@@ -110,9 +110,10 @@ def march_module(
         "take:",
         _copied("%stage", "%results", fed * width),
         "  br label %taken",
-        *(other.way or _staying(fed, first, lanes, held)),
+        *other.way,
+        *_staying(fed, first, lanes, held),
         "taken:",
-        f"  %took = phi <{lanes} x i1> [ %good, %take ], [ %took_some, %some_take ]",
+        *_took(lanes, detour is not None),
         *_counted(lanes),
         "  %i_next = add i64 %i, 1",
         "  %less = sub i64 %wait, 1",
@@ -212,11 +213,10 @@ def _staying(
     """Let the lanes stay where they are whose step is not to be taken."""
     components = {one.component for each in held.values() for one in each}
     return [
-        "doubt:",
+        "stay:",
         f"  %one = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %good)",
         "  br i1 %one, label %some_take, label %end",
         "some_take:",
-        f"  %took_some = or <{lanes} x i1> %good, zeroinitializer",
         *_partly_fed(fed, first, lanes, components),
         "  br label %taken",
     ]
@@ -249,7 +249,7 @@ class _Other(NamedTuple):
     Attributes
     ----------
     functions : of the module
-    way : from ``doubt:`` to ``taken:``
+    way : from ``doubt:`` to ``taken:``, or to ``stay:`` where no lane tries it
     end : slot after the last one
     """
 
@@ -268,7 +268,14 @@ def _ready(registers: int, lanes: int, detours: bool) -> list[str]:
         f"  %phase = load {vector}, ptr %phase_at, align {8 * lanes}",
         f"  %ready = fcmp ole {vector} %phase, {helper_text.splat(READY)}",
         f"  %good = and {bits} %good_end, %ready",
+        f"  %may_try = fcmp ogt {vector} %phase, zeroinitializer",
     ]
+
+
+def _took(lanes: int, detours: bool) -> list[str]:
+    """Say which lanes have taken the step."""
+    past = ", [ %took_some, %past_it ]" if detours else ""
+    return [f"  %took = phi <{lanes} x i1> [ %good, %take ], [ %good, %some_take ]{past}"]
 
 
 def _detour(
@@ -361,13 +368,17 @@ def _detour(
 
     way = [
         "doubt:",
+        f"  %bad = xor {bits} %good, splat (i1 true)",
+        f"  %tries = and {bits} %bad, %may_try",
+        f"  %some_try = {some} %tries)",
+        "  br i1 %some_try, label %begin, label %stay",
+        "begin:",
         *copied(before, 0, fed + 1, "before"),
         *copied(told, first, total, "told"),
-        f"  %bad = xor {bits} %good, splat (i1 true)",
         "  br label %detour",
         "detour:",
-        f"  %on_way = phi {bits} [ %bad, %doubt ], [ %goes_on, %again ]",
-        f"  %past = phi {bits} [ zeroinitializer, %doubt ], [ %past_now, %again ]",
+        f"  %on_way = phi {bits} [ %tries, %begin ], [ %goes_on, %again ]",
+        f"  %past = phi {bits} [ zeroinitializer, %begin ], [ %past_now, %again ]",
         "  call void @detour(ptr %stage)",
         as_number("on_way"),
         f"  %signal_at = getelementptr i8, ptr %stage, i64 {signal * width}",
@@ -387,18 +398,16 @@ def _detour(
         "  br label %detour",
         "back:",
         f"  store {vector} zeroinitializer, ptr %watch, align {width}",
-        f"  %stays = xor {bits} %past_now, splat (i1 true)",
-        f"  %not_back = and {bits} %bad, %stays",
-        f"  %took_some = xor {bits} %not_back, splat (i1 true)",
+        f"  %took_some = or {bits} %good, %past_now",
         as_number("past_now"),
         as_number("good"),
         f"  call void @bring_back(ptr %stage, {vector} %past_now_number)",
         *copied(fed, before + fed, 1, "length"),
         f"  call void @take_step(ptr %stage, {vector} %good_number)",
         f"  call void @tell(ptr %stage, {vector} %good_number)",
-        f"  %one = {some} %took_some)",
-        "  br i1 %one, label %some_take, label %end",
-        "some_take:",
+        f"  %some_took = {some} %took_some)",
+        "  br i1 %some_took, label %past_it, label %end",
+        "past_it:",
         "  br label %taken",
     ]
     return _Other("\n".join(functions), way, crossing.end)

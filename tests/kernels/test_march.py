@@ -171,9 +171,9 @@ def halving(registers, x, v, h, *rest):
     """Take a step whose last output is too large in two halves; the second end is the state's."""
     phase, x_end, v_end = registers[0], rest[0], rest[1]
     begins, ends = phase == 1.0, phase == 3.0
-    signal = where(ends, 1.0, where(phase == 0.0, 2.0, 0.0))
+    signal = where(ends, 1.0, 0.0)
     new = where(begins, 2.0, where(phase == 2.0, 3.0, where(ends, 1.0, phase)))
-    keeps = begins | (phase == 0.0)
+    keeps = begins
     wanted = (where(keeps, old, end) for old, end in ((x, x_end), (v, v_end)))
     length = where(begins, 0.5 * h[0], h[0])
     return np.array([new]), *wanted, np.array([length]), np.array([signal])

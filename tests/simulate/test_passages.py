@@ -9,12 +9,15 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step
+from mbd_bridge.simulation.steps.compiled import SystemStep
+from mbd_bridge.simulation.steps.passage import Passage
 from tests.crossings import crossing, curve
 from tests.curves import MACHINES, side_by_side
+from tests.forces.relaxing import Maxwell
 from tests.machines import four_bar
 from tests.roads import METHODS, ROADS
 from tests.robots import own_urdfs
-from tests.sharp_turns import sharp_turn, turned
+from tests.sharp_turns import sharp_turn, start, turned
 
 RIGHT = 1e-9
 """rad: steps of a millisecond err by 1e-11."""
@@ -170,3 +173,62 @@ def test_what_a_step_leaves_open_of_the_loops_is_a_risk_of_its_own(h, least, mos
     *_, risks, _ = step(at.q, at.v, np.zeros(2), np.array([h]))
     assert least <= risks[1] < most
     assert risks[0] < 10.0  # it is far from any singular position
+
+
+# -- in machine code -------------------------------------------------------------------------------
+
+
+UPRIGHT = np.array([1.0, -1.0, 1.0])
+
+
+def test_the_march_leads_past_flat_positions_itself(monkeypatch):
+    def never(*_):
+        raise AssertionError("Python was asked")
+
+    monkeypatch.setattr(Passage, "over", never)
+    bar = mbd.load(own_urdfs()["four_bar"])
+    angles = np.array([0.2, 0.9, 1.3, 2.8, 1.1])[:, None]
+    batch = mbd.simulate_batch(bar, 3.0, q=angles * UPRIGHT, loads=["crank"], every=7)
+    assert not batch.alone and all(status == "finished" for status in batch.status)
+    for k, angle in enumerate(angles):
+        run = mbd.simulate(bar, 3.0, q=angle * UPRIGHT, loads=["crank"], every=7)
+        assert (run.detours > 0) == (k != 3)
+        assert np.array_equal(run.q, batch.q[k]) and np.array_equal(run.v, batch.v[k])
+        for name, array in run.reported.items():
+            assert np.array_equal(array.ravel(), batch.reported[name][k].ravel(), equal_nan=True)
+
+
+SYSTEMS = {
+    "nothing": {},
+    "torque": {"torque": {"crank": "5*sin(3*t)"}},
+    "prescribed": {"prescribed": {"crank": "0.3+2*t"}},
+    "states": {"forces": [Maxwell("elbow", name="damper")]},
+    "late": {"start": 1e5, "torque": {"crank": 2.0}},
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_machine_code_leads_past_as_python_does(name, monkeypatch):
+    bar, options = mbd.load(own_urdfs()["four_bar"]), SYSTEMS[name]
+    start = {} if name == "prescribed" else {"q": 0.5 * UPRIGHT}
+    compiled = mbd.simulate(bar, 4.0, **start, **options)
+    monkeypatch.setattr(SystemStep, "_passes", False)
+    python = mbd.simulate(mbd.load(own_urdfs()["four_bar"]), 4.0, **start, **options)
+    assert compiled.detours == python.detours > 0
+    np.testing.assert_allclose(compiled.q, python.q, atol=1e-13)
+    np.testing.assert_allclose(compiled.v, python.v, atol=1e-11)
+    np.testing.assert_allclose(compiled.z, python.z, atol=1e-13)
+    assert compiled.facts["balance"] < 1e-9
+
+
+def test_a_lane_that_finds_no_way_goes_alone_with_what_it_reports():
+    """Not every trajectory of a coupler that is too short turns sharply."""
+    machine, q, v, _ = start(1e-6, 0.0513, 4.0)
+    starts = {"q": [q, q], "v": [v, -v], "step": 1e-3, "every": 3, "loads": ["crank"]}
+    batch = mbd.simulate_batch(machine, 0.04, **starts)
+    assert batch.alone == (0,)
+    for k, rate in enumerate((v, -v)):
+        run = mbd.simulate(machine, 0.04, **starts | {"q": q, "v": rate})
+        assert np.array_equal(run.q, batch.q[k])
+        for name, array in run.reported.items():
+            assert np.array_equal(array.ravel(), batch.reported[name][k].ravel(), equal_nan=True)

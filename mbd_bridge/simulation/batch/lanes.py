@@ -1,8 +1,7 @@
 """Trajectories on their way in the lanes of vectors, group by group, over threads.
 
 The march leads them past singular positions, each in its lane (`steps.detour`). One that finds no
-way so goes by itself up to where the others are: by the same step as in its lane, compiled for one,
-and comes back with the digits that it would have had there.
+way so stops there, and goes alone (`batch.run`).
 """
 
 from __future__ import annotations
@@ -12,22 +11,20 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mbd_bridge.base.errors import FunctionError, SolveError, StateError
+from mbd_bridge.base.errors import FunctionError, StateError
 from mbd_bridge.kernels import kernel as pool
 from mbd_bridge.kernels.march import Addresses, March
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, Pace
-from mbd_bridge.simulation.steps.compiled import SystemStep, one_step, step_in_parts
+from mbd_bridge.simulation.steps.compiled import SystemStep, step_in_parts
 from mbd_bridge.simulation.steps.detour import Passing
-from mbd_bridge.simulation.steps.passage import Passage, Resumed
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
+from mbd_bridge.simulation.steps.step_result import CARRIED
 from mbd_bridge.simulation.system import System
-from mbd_bridge.simulation.trajectory import Trajectory, held, instants, sampled, stream as streamed
+from mbd_bridge.simulation.trajectory import held, instants, sampled, stream as streamed
 from mbd_bridge.solve.tolerances import STEP_ERROR, STEP_RISK
 
 
@@ -61,136 +58,6 @@ class BatchMemory:
         march.put(stage, q, v, self.begun(q, v, t, own))
 
 
-AT_ONCE = 1_000
-"""Steps of the march between two looks at what it says."""
-
-
-class LonePassage(NamedTuple):
-    """How a trajectory goes by itself.
-
-    Attributes
-    ----------
-    system : whose trajectories they are
-    march : of one lane
-    energy : at q, v and the parameters of a variant, J
-    """
-
-    system: System
-    march: March
-    energy: Callable[..., tuple[Array, ...]]
-
-
-class Alone:
-    """A trajectory that is carried on by itself.
-
-    Parameters
-    ----------
-    number : of the trajectory
-    """
-
-    def __init__(self, road: LonePassage, clock: Clock, number: int) -> None:
-        self.road, self.clock = road, clock
-        self.trajectory = Trajectory(road.system, number)
-        self._knots = road.system.knots(clock.start, clock.h)
-        self._stage = road.march.start()
-        step = one_step(self.trajectory, road.march)
-        # lengths of a variant are its parameters: the model's scales serve all
-        self._passage = Passage(
-            road.system.model,
-            step,
-            clock.h,
-            _nothing_else,
-            self._energy,
-            rates=self.trajectory.rates,
-        )
-
-    def on(self, now: Now, steps: int, left: int, resumed: Resumed | None = None) -> list[Now]:
-        """Return the states after each of the next steps, beginning with one that is not trusted.
-
-        Parameters
-        ----------
-        steps : to take, if the way past does not need more of those that are `left`
-        resumed : from where to go on if the state is on the way across
-
-        Raises
-        ------
-        SolveError
-            It cannot go on.
-        """
-        found: list[Now] = []
-        while len(found) < steps:
-            here = found[-1] if found else now
-            with self.trajectory.holding(here):
-                found += self._passage.over(here, left - len(found), resumed=resumed)
-            resumed = None
-            found += self.plain(found[-1], steps - len(found))
-        return found
-
-    def gained(self, one: Now, two: Now) -> float:
-        """Return the energy that it has more at a second state, J."""
-        return self._energy(two.q, two.v) - self._energy(one.q, one.v)
-
-    def plain(self, now: Now, steps: int) -> list[Now]:
-        """Return the states after steps that are trusted, up to one that is not."""
-        march, h = self.road.march, self.clock.h
-        nowhere = np.zeros((len(march.shapes), 1), dtype=np.int64)
-        found: list[Now] = []
-        while len(found) < steps:
-            free = self._knots.steps_before(now.t, h)
-            if not free and (inside := self._knots.within(now.t, now.t + h)):
-                over = self._over(now, inside)
-                if over is None:
-                    break
-                found.append(over)
-                now = over
-                continue
-            most = 1 if self.road.system.sampled else AT_ONCE
-            wanted = min(most, steps - len(found), max(1, free))
-            sizes = len(now.q), len(now.v), march.inputs["t"]
-            qs, vs, ts = (np.empty((wanted, size)) for size in sizes)
-            nowhere[:3, 0] = [array.ctypes.data for array in (qs, vs, ts)]
-            self._put(now, h)
-            part = self._numbers(now.t, h, wanted)
-            taken = march.advance_into(self._stage, wanted, 1, nowhere, STEP_RISK, part)
-            found += [Now(float(ts[k, 0]), qs[k], vs[k], carried(ts[k])) for k in range(taken)]
-            if taken < wanted:
-                break
-            now = found[-1]
-        return found
-
-    def _over(self, now: Now, knots: list[float]) -> Now | None:
-        """Return the state after a step in parts, None if one of them is not trusted."""
-        march, h = self.road.march, self.clock.h
-        self._put(now, h)
-
-        def numbers(a: float, b: float, h: float) -> Array | None:
-            return self.trajectory.stream(np.array([a, b]), h)
-
-        if not step_in_parts(march, self._stage, now.t, knots, h, numbers).all():
-            return None
-        q, v, t, *_ = march.state_of(self._stage)
-        return Now(float(t[0]), q, v, carried(t))
-
-    def _put(self, now: Now, h: float) -> None:
-        given = now.q, now.v, now.fed_back, np.array([h])
-        self.road.march.put(self._stage, *given, *self.trajectory.more(now.t, now.q, now.v))
-
-    def _numbers(self, t: float, h: float, steps: int) -> Array | None:
-        if "stream" not in self.road.march.inputs:
-            return None
-        times = np.add.accumulate(np.concatenate([[t], np.full(steps, h)]))
-        return self.trajectory.stream(times, h)
-
-    def _energy(self, q: Array, v: Array) -> float:
-        p = self.trajectory.p
-        return float(self.road.energy(q, v, *([] if p is None else [p]))[0][0])
-
-
-def _nothing_else() -> NoReturn:
-    """A trajectory that needs more goes alone from its start, and says what is wrong."""
-    raise SolveError("a singular position")
-
-
 def reported_arrays(march: March, shape: tuple[int, int]) -> list[Array]:
     """Return places (N, K, ...) for what steps tell of the records, beside q and v."""
     sizes = march.shapes[REPORTED + len(STATE) : -1]
@@ -211,16 +78,8 @@ LOOK_STEPS = 1_000
 """Steps between two looks whether they are short enough, where calls are shorter than that."""
 
 
-HELD = 200
-"""Steps of a call at most, once one of the trajectories had to be led past a singular position."""
-
-
 STREAM_NUMBERS = 2**20
 """Numbers of a stream that are made at a time (8 MiB)."""
-
-
-Led = tuple[int, int, list[Now]]
-"""A trajectory, the steps it had taken, its state, and those after the steps that follow."""
 
 
 class Lanes:
@@ -269,20 +128,17 @@ class Lanes:
         march: March,
         members: Array,
         threads: int,
-        road: Callable[[], LonePassage] | None,
         memory: BatchMemory,
     ) -> None:
         """Advance trajectories, shared by threads in whole groups.
 
         Parameters
         ----------
-        road : on which one goes by itself past a singular position; None: it stops there
         memory : of the steps
         """
-        lanes = self._lanes = march.lanes
+        lanes = march.lanes
         self._knots = self.system.knots(self.clock.start, self.clock.h, memory.scheme)
-        self._fed_back = list(march.inputs.values())[: march.state]
-        self._road, self._memory = road, memory
+        self._memory = memory
         if self.system.outputs is not None and not self.reported:
             self.reported = reported_arrays(march, self.q.shape[:2])
         groups = -(-len(members) // lanes)
@@ -323,21 +179,6 @@ class Lanes:
         self, march: March, stages: tuple[Array, Array], own: Array, real: int, pace: Pace
     ) -> None:
         """Advance as many trajectories as there are lanes, `real` of them different ones."""
-        late: list[Led] = []
-        self._together(march, stages, own, real, pace, late)
-        for number, first, found in late:
-            self._write(number, first, found)
-            self.done[number] = True
-
-    def _together(
-        self,
-        march: March,
-        stages: tuple[Array, Array],
-        own: Array,
-        real: int,
-        pace: Pace,
-        late: list[Led],
-    ) -> None:
         stage, clock, now = stages[0], self.clock, self.clock.start
         nowhere = np.zeros((len(march.shapes), march.lanes), dtype=np.int64)
         places = nowhere.copy()
@@ -346,7 +187,7 @@ class Lanes:
         going = np.ones(march.lanes, dtype=bool)
         passing = Passing(march, stage)
         passing.allow()
-        taken, held, look = 0, False, 0
+        taken, look = 0, 0
         while taken < clock.steps:
             portion = min(self._most, clock.steps - taken)
             if self.system.sampled:
@@ -361,9 +202,8 @@ class Lanes:
             now = float(times[-1])
             first, end = taken, taken + portion
             while taken < end:
-                until = min(end, taken + HELD) if held else end
                 free, inside = self._ahead(times, taken - first)
-                wanted, every = self._call(taken, min(until, taken + free), pace)
+                wanted, every = self._call(taken, min(end, taken + free), pace)
                 part = None if stream is None else stream[taken - first : taken - first + wanted]
                 t = float(times[taken - first])
                 if self._memory.scheme.remembers and self._knots.at(t, clock.h):
@@ -374,12 +214,7 @@ class Lanes:
                     self._advance_reporting(march, stage, taken, wanted, part, own)
                 else:
                     march.advance_into(stage, wanted, every, places, STEP_RISK, part)
-                for lane in np.flatnonzero((going & (stage[-march.lanes :] < wanted))[:real]):
-                    held = True
-                    resumed = passing.resumed(self.system, int(lane))
-                    steps = taken, wanted
-                    going[lane] = self._led(stage, lane, int(own[lane]), steps, resumed, late)
-                    passing.allow(lane)
+                going &= stage[-march.lanes :] == wanted
                 if self._halted or not going.any():
                     return
                 columns = stage[: sum(march.inputs.values()) * march.lanes].reshape(-1, march.lanes)
@@ -466,67 +301,6 @@ class Lanes:
         for array, state in zip(self._states, march.state_of(stage), strict=False):
             array[own[took], (taken + 1) // clock.every] = state[took, : array.shape[-1]]
         return 1
-
-    def _led(
-        self,
-        stage: Array,
-        lane: np.intp,
-        number: int,
-        steps: tuple[int, int],
-        resumed: Resumed | None,
-        late: list[Led],
-    ) -> bool:
-        """Lead a trajectory that stopped to where the others are; say whether it is there.
-
-        One that is led beyond goes on by itself to its end; it is among the `late` ones then.
-
-        Parameters
-        ----------
-        steps : that were taken, and wanted now
-        """
-        clock, lanes, (taken, wanted) = self.clock, self._lanes, steps
-        first = taken + int(stage[-lanes:][lane])
-        if self._road is None or first == 0:
-            return False
-        road, left = self._road(), clock.steps - first
-        nq, nv = road.system.model.nq, road.system.model.nv
-        state = stage[: sum(self._fed_back) * lanes].reshape(-1, lanes)[:, lane]
-        q, v, t = (part.copy() for part in np.split(state, [nq, nq + nv]))
-        now = Now(float(t[0]), q, v, carried(t))
-        work = stage[(nq + nv + WORK) * lanes : (nq + nv + WORK + 1) * lanes]
-        alone = Alone(road, clock, number)
-        try:
-            found = alone.on(now, taken + wanted - first, left, resumed)
-            if len(found) > taken + wanted - first:
-                found += alone.plain(found[-1], left - len(found))
-                if len(found) < left:
-                    found += alone.on(found[-1], left - len(found), left - len(found))
-        except (SolveError, FunctionError):
-            return False
-        if len(found) > taken + wanted - first:
-            # energy is kept past singular positions: what it gains is work
-            self.ends[number, WORK] = work[lane] + alone.gained(now, found[-1])
-            late.append(
-                (number, first, [now, *found])
-            )  # its lane, which stands, writes into its records
-            return False
-        work[lane] += alone.gained(now, found[-1])
-        self._write(number, first, [now, *found])
-        end = found[-1]
-        last = np.concatenate([end.q, end.v, [end.t, work[lane]], end.carried])
-        stage[: len(last) * lanes].reshape(-1, lanes)[:, lane] = last
-        return True
-
-    def _write(self, number: int, first: int, found: Sequence[Now]) -> None:
-        """Write the records among a state, after so many steps, and those that follow it."""
-        clock = self.clock
-        for k, place in enumerate(found, first):
-            if k % clock.every == 0 or k == clock.steps:
-                states = place.q, place.v, place.fed_back
-                for array, state in zip(self._states, states, strict=False):
-                    array[number, -(-k // clock.every)] = state[: array.shape[-1]]
-        # near singular positions nothing is reported
-        self.silence(number, slice(first // clock.every, -(-k // clock.every)))
 
     @property
     def _streams(self) -> bool:

@@ -27,7 +27,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes, LonePassage
+from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes
 from mbd_bridge.simulation.batch.result import SimulationBatch
 from mbd_bridge.simulation.guards.energy import keep_energy, kept_energy
 from mbd_bridge.simulation.guards.loops import allowed_opening, opening, rows_open, spread
@@ -307,8 +307,7 @@ class _Batch:
             memory = BatchMemory(step)
             states = self.q0[going], self.v0[going], self.t0[going]
             self.t0[going] = memory.begun(*states, going)
-            road = None if self.scheme.remembers else partial(_road, system, rows, self.scheme)
-            self.lanes.run(march, going, threads, road, memory)
+            self.lanes.run(march, going, threads, memory)
 
     def run_alone(self, duration: float, step: float) -> None:
         """Run what did not start in a lane, or stopped there, as `simulate` does it."""
@@ -327,9 +326,18 @@ class _Batch:
             whole = len(self.time) if run.finished else run.steps // self.clock.every + 1
             self.qs[k, :whole], self.vs[k, :whole] = run.q[:whole], run.v[:whole]
             self.zs[k, :whole] = run.z[:whole]
+            self._report(k, run, whole)
             self.outcomes[k] = run.outcome
             if self.progress is not None:
                 self.progress(run.steps)
+
+    def _report(self, k: int, run: Simulation, whole: int) -> None:
+        """Keep what the steps of a trajectory that went alone reported."""
+        outputs, reported = self.system.outputs, run.reported
+        if outputs is None or reported is None:
+            return
+        for array, name in zip(self.lanes.reported, outputs.names[len(STATE) :], strict=False):
+            array[k, :whole] = reported[name][:whole].reshape(whole, -1)
 
     def result(self) -> SimulationBatch:
         """Return the motions."""
@@ -358,7 +366,3 @@ class _Batch:
         residual, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
         model = self.system.model
         return REFUSED[kind].format(named(model, residual / model.row_scale, per))
-
-
-def _road(system: System, rows: tuple[int, ...], scheme: Scheme) -> LonePassage:
-    return LonePassage(system, SystemStep(system, rows, scheme).march(), kept_energy(system))

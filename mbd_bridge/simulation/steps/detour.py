@@ -60,7 +60,7 @@ from mbd_bridge.solve.tolerances import (
     STRAYED_RISK,
 )
 
-OFF, READY, STILL, NEARER, JUMP, FURTHER, ALONG, BRIDGE, LAST, STUCK = map(float, range(10))
+STUCK, OFF, READY, STILL, NEARER, JUMP, FURTHER, ALONG, BRIDGE, LAST = map(float, range(-1, 9))
 
 STEP_ON, ARRIVED, STAYS = 0.0, 1.0, 2.0
 """What it says to the march."""
@@ -175,8 +175,7 @@ class Passing:
     @property
     def on_bridge(self) -> Array:
         """Which lanes (lanes,) are where no step begins, on the way across."""
-        phases = self.registers[:1]
-        return np.asarray(((phases > READY) & (phases < STUCK)).any(axis=0))
+        return np.asarray((self.registers[:1] > READY).any(axis=0))
 
     def count(self) -> int:
         """Return how many states of the grid were led past since the last call, in all lanes."""
@@ -259,7 +258,7 @@ class _Way:
         r, longer, ends = self._jumped(r, step, was)
         r, differs = self._went_along(r, step, was)
         r = _lengthened(r, longer | differs, ends)
-        r = r.where((was > READY) & (r.tried > MOST), phase=STUCK)
+        r = r.where(r.tried > MOST, phase=STUCK)
         r, grid_y, records = self._bridged(r, step, arrives)
         energy = self.energy((was == READY) | records, where(was == READY, now, grid_y))
         r = r.where(was == READY, lift=t[WORK] - energy)
@@ -270,8 +269,7 @@ class _Way:
         out[WORK] = where(records, r.lift + energy, t[WORK])
         out[CARRIED:] = z
         lengths[0] = length
-        stays = (r.phase == STUCK) | (r.phase == OFF)
-        signal[0] = where(records, ARRIVED, where(stays, STAYS, STEP_ON))
+        signal[0] = where(records, ARRIVED, where(r.phase == STUCK, STAYS, STEP_ON))
         return r.packed(), q, v, out, lengths, signal
 
     def _entered(
