@@ -241,8 +241,7 @@ class _Way:
         self.system, self._p, self._held = system, p, held
         model = system.model
         self._place, self._rate = coordinate_scale(model), model.velocity_scale
-        acts = system.torques or system.wrenches or system.prescribed or model.flexible
-        self._works = bool(acts)
+        self._works = bool(system.pushed or system.prescribed or model.flexible)
 
     def next(self, r: Registers, now: Array, t: Array, h: Any, step: _Step) -> tuple[Array, ...]:
         """Return registers, q, v, t and length of the next step, and what it is.
@@ -363,8 +362,7 @@ class _Way:
             found = Between(system.model, *ends, length).at(passed)
             z = start[2]
             if len(z):
-                model, forces = system.model_with(p), system.forces_with(p)
-                rates = Acting.at(system, model, held, NONE, forces).rates
+                rates = Acting.at(system, system.machine(p), held, NONE).rates
                 first, last = rates(r.began + r.at, *start), rates(r.began + r.end, *end)
                 z = cubic(z, first, end[2], last, length, passed / length)
             return (np.concatenate([found.q, found.v, z]),)
@@ -379,7 +377,7 @@ class _Way:
 
         def energy(q: Array, v: Array, p: Array) -> tuple[Array]:
             whole = zeros(1, q, v, p)
-            kinetic, still = energies_of(self.system.model_with(p), q, v)
+            kinetic, still = energies_of(self.system.machine(p)[0], q, v)
             whole[0] = kinetic + still
             return (whole,)
 
