@@ -135,14 +135,15 @@ class Registers(NamedTuple):
         """Return them side by side."""
         return np.concatenate([np.atleast_1d(np.asarray(part)) for part in self])
 
-    def where(self, condition: Any, **changes: Any) -> Registers:
-        """Return them with others in the place of some where a condition holds."""
-        new = {name: where(condition, x, getattr(self, name)) for name, x in changes.items()}
-        return self._replace(**new)
-
 
 NUMBERS = Registers._fields.index("y")
 """Registers that are single numbers."""
+
+
+def _set(r: Registers, condition: Any, **changes: Any) -> Registers:
+    """Return registers with others in the place of some where a condition holds."""
+    new = {name: where(condition, x, getattr(r, name)) for name, x in changes.items()}
+    return r._replace(**new)
 
 
 def _parts(system: System) -> tuple[int, int, int]:
@@ -257,10 +258,10 @@ class _Way:
         r, longer, ends = self._jumped(r, step, was)
         r, differs = self._went_along(r, step, was)
         r = _lengthened(r, longer | differs, ends)
-        r = r.where(r.tried > MOST, phase=STUCK)
+        r = _set(r, r.tried > MOST, phase=STUCK)
         r, grid_y, records = self._bridged(r, step, arrives)
         energy = self.energy((was == READY) | records, where(was == READY, now, grid_y))
-        r = r.where(was == READY, lift=t[WORK] - energy)
+        r = _set(r, was == READY, lift=t[WORK] - energy)
         time, length, y = _wanted(r)
         q, v, z = _split(self.system, where(records, grid_y, y))
         out, signal, lengths = zeros(len(t), t), zeros(1, t), zeros(1, t)
@@ -276,12 +277,12 @@ class _Way:
     ) -> Registers:
         """Begin after a step of the grid that is not trusted, again after such a last one."""
         enters, again = was == READY, (was == LAST) & logical_not(step.trusted(STEP_RISK))
-        r = r.where(enters, tried=-1.0, began=t[0], clock=t[0], step=h, grid=h, at=0.0, y=now)
-        r = r.where(again, at=r.end, y=r.jumped)
+        r = _set(r, enters, tried=-1.0, began=t[0], clock=t[0], step=h, grid=h, at=0.0, y=now)
+        r = _set(r, again, at=r.end, y=r.jumped)
         r = r._replace(tried=r.tried + 1.0)
-        r = r.where(enters | again, phase=STILL, limit=JUMP_RISKS[0], length=r.grid - r.at)
+        r = _set(r, enters | again, phase=STILL, limit=JUMP_RISKS[0], length=r.grid - r.at)
         too_long = (step.near < FAR_RISK) | logical_not(self._fastest(r.y) * r.length < SWEPT)
-        return r.where((enters | again) & too_long, phase=STUCK)
+        return _set(r, (enters | again) & too_long, phase=STUCK)
 
     def _approached(self, r: Registers, step: _Step, was: Any) -> Registers:
         """Halve steps until they sweep little."""
@@ -290,10 +291,11 @@ class _Way:
         strayed = where(r.limit > STEP_RISK, np.inf, STEP_RISK)
         swept = self._fastest(r.y) * r.length
         ahead = nearer & step.trusted(0.25 * r.limit, strayed=strayed)
-        r = r.where(ahead, at=r.at + r.length, y=step.y)
+        r = _set(r, ahead, at=r.at + r.length, y=step.y)
         count = r.count + 1.0
         reached = (swept < EDGE * sqrt(STEP_RISK / r.limit)) | (count >= APPROACHES)
-        r = r.where(
+        r = _set(
+            r,
             nearer,
             phase=where(reached, JUMP, NEARER),
             length=where(reached, GROWTH, 0.5) * r.length,
@@ -301,8 +303,8 @@ class _Way:
             blocked=0.0,
             differed=0.0,
         )
-        return r.where(
-            still, phase=where(outside, NEARER, STUCK), length=0.5 * (r.grid - r.at), count=0.0
+        return _set(
+            r, still, phase=where(outside, NEARER, STUCK), length=0.5 * (r.grid - r.at), count=0.0
         )
 
     def _jumped(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any, Any]:
@@ -315,19 +317,19 @@ class _Way:
         differed = r.differed + 1.0
         ends = right & ((self._apart(step.y, r.y) > REACH) | (r.differed >= DIFFERENT))
         ends = ends | (wrong & (differed >= DIFFERENT))
-        r = r.where(wrong, differed=differed)
-        r = r.where(jumps, a=step.a, blocked=where(arrived, r.blocked, 1.0))
-        r = r.where(right, phase=FURTHER, jumped=step.y, end=r.at + r.length)
-        r = r.where(further & arrived, phase=ALONG, parts=0.0, other=step.y, along=r.jumped)
+        r = _set(r, wrong, differed=differed)
+        r = _set(r, jumps, a=step.a, blocked=where(arrived, r.blocked, 1.0))
+        r = _set(r, right, phase=FURTHER, jumped=step.y, end=r.at + r.length)
+        r = _set(r, further & arrived, phase=ALONG, parts=0.0, other=step.y, along=r.jumped)
         short = further & logical_not(arrived)
-        r = r.where(short, differed=differed)
+        r = _set(r, short, differed=differed)
         return r, (jumps & logical_not(right)) | short, ends
 
     def _went_along(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any]:
         """Look at a part of the way to the end of the longer jump; say whether they differ."""
         along, goes = was == ALONG, step.trusted(JUMP_RISKS[-1], strayed=np.inf)
-        r = r.where(along & (r.parts < 0.5), jumped_a=step.a)
-        r = r.where(along & goes, parts=r.parts + 1.0, along=step.y)
+        r = _set(r, along & (r.parts < 0.5), jumped_a=step.a)
+        r = _set(r, along & goes, parts=r.parts + 1.0, along=step.y)
         there = along & goes & (r.parts >= PARTS)
         _, v, z = _split(self.system, step.y - r.other)
         sizes = maximum(absolute(_split(self.system, step.y)[2]), SMALL_STATE)
@@ -337,8 +339,8 @@ class _Way:
         )
         same = same & (_largest(z / sizes) <= SAME_RATE)
         differs = (along & logical_not(goes)) | (there & logical_not(same))
-        r = r.where(differs, differed=r.differed + 1.0)
-        return r.where(there & same, phase=BRIDGE), differs
+        r = _set(r, differs, differed=r.differed + 1.0)
+        return _set(r, there & same, phase=BRIDGE), differs
 
     def _bridged(self, r: Registers, step: _Step, arrives: Any) -> tuple[Registers, Array, Any]:
         """Return a state of the grid on the way across, or after the last step; if there is one."""
@@ -347,9 +349,10 @@ class _Way:
         across = self._across(on & logical_not(ended), r)
         y = where(arrives, step.y, where(ended, r.jumped, across))
         leaves = (r.phase == BRIDGE) & logical_not(on)
-        r = r.where(leaves, phase=LAST).where(ended | arrives, phase=READY)
+        r = _set(r, leaves, phase=LAST)
+        r = _set(r, ended | arrives, phase=READY)
         detours, clock, grid = r.detours + 1.0, r.clock + r.step, r.grid + r.step
-        r = r.where(on | arrives, detours=detours, clock=clock, grid=grid)
+        r = _set(r, on | arrives, detours=detours, clock=clock, grid=grid)
         return r, y, on | arrives
 
     def _across(self, condition: Any, r: Registers) -> Array:
@@ -394,11 +397,11 @@ class _Way:
 def _lengthened(r: Registers, longer: Any, ends: Any) -> Registers:
     """Try a longer jump, or after the last one those with the next limit of risk."""
     ends = ends | (longer & (r.count >= JUMPS))
-    r = r.where(longer, phase=JUMP, length=GROWTH * r.length, count=r.count + 1.0)
+    r = _set(r, longer, phase=JUMP, length=GROWTH * r.length, count=r.count + 1.0)
     limit = r.limit * LIMITS_APART
     last = limit > JUMP_RISKS[-1]
     half = 0.5 * (r.grid - r.at)
-    return r.where(ends, phase=where(last, STUCK, NEARER), limit=limit, length=half, count=0.0)
+    return _set(r, ends, phase=where(last, STUCK, NEARER), limit=limit, length=half, count=0.0)
 
 
 def _wanted(r: Registers) -> tuple[Any, Any, Array]:
