@@ -51,7 +51,7 @@ def _machine(name: str, bar: mbd.Mechanism) -> dict[str, Any]:
 
     def one(angle: float) -> Callable[[], float]:
         def work() -> None:
-            ends["run"] = mbd.simulate(bar, SINGLE * H, step=H, q=angle * turns, every=100)
+            ends["run"] = bar.simulate(SINGLE * H, step=H, q=angle * turns, every=100)
 
         return lambda: seconds_of(work)
 
@@ -59,17 +59,16 @@ def _machine(name: str, bar: mbd.Mechanism) -> dict[str, Any]:
         start = angles[:, None] * turns
 
         def work() -> None:
-            ends["batch"] = mbd.simulate_batch(
-                bar, BATCH * H, step=H, q=start, every=BATCH, threads=1
-            )
+            options = {"step": H, "every": BATCH, "threads": 1}
+            ends["batch"] = bar.simulate(BATCH * H, q=start, **options)
 
         return lambda: seconds_of(work)
 
     works = {
-        "mbd.simulate, never flat": (one(np.pi - RELEASED), SINGLE),
-        "mbd.simulate, passing": (one(RELEASED), SINGLE),
-        f"simulate_batch of {TRAJECTORIES}, never flat": (many(HANGING), TRAJECTORIES * BATCH),
-        f"simulate_batch of {TRAJECTORIES}, passing": (many(PASSING), TRAJECTORIES * BATCH),
+        "one motion, never flat": (one(np.pi - RELEASED), SINGLE),
+        "one motion, passing": (one(RELEASED), SINGLE),
+        f"batch of {TRAJECTORIES}, never flat": (many(HANGING), TRAJECTORIES * BATCH),
+        f"batch of {TRAJECTORIES}, passing": (many(PASSING), TRAJECTORIES * BATCH),
     }
     if find_spec("mujoco"):
         peer = MuJoCo(bar.model, RELEASED * turns, np.zeros(bar.model.nv), H, "RK4", stiff(H))

@@ -188,10 +188,10 @@ def test_the_march_leads_past_flat_positions_itself(monkeypatch):
     monkeypatch.setattr(Passage, "over", never)
     bar = mbd.load(own_urdfs()["four_bar"])
     angles = np.array([0.2, 0.9, 1.3, 2.8, 1.1])[:, None]
-    batch = mbd.simulate_batch(bar, 3.0, q=angles * UPRIGHT, loads=["crank"], every=7)
+    batch = bar.simulate(3.0, q=angles * UPRIGHT, loads=["crank"], every=7)
     assert not batch.alone and all(status == "finished" for status in batch.status)
     for k, angle in enumerate(angles):
-        run = mbd.simulate(bar, 3.0, q=angle * UPRIGHT, loads=["crank"], every=7)
+        run = bar.simulate(3.0, q=angle * UPRIGHT, loads=["crank"], every=7)
         assert (run.detours > 0) == (k != 3)
         assert np.array_equal(run.q, batch.q[k]) and np.array_equal(run.v, batch.v[k])
         for name, array in run.reported.items():
@@ -211,9 +211,9 @@ SYSTEMS = {
 def test_machine_code_leads_past_as_python_does(name, monkeypatch):
     bar, options = mbd.load(own_urdfs()["four_bar"]), SYSTEMS[name]
     start = {} if name == "prescribed" else {"q": 0.5 * UPRIGHT}
-    compiled = mbd.simulate(bar, 4.0, **start, **options)
+    compiled = bar.simulate(4.0, **start, **options)
     monkeypatch.setattr(SystemStep, "_passes", False)
-    python = mbd.simulate(mbd.load(own_urdfs()["four_bar"]), 4.0, **start, **options)
+    python = mbd.load(own_urdfs()["four_bar"]).simulate(4.0, **start, **options)
     assert compiled.detours == python.detours > 0
     np.testing.assert_allclose(compiled.q, python.q, atol=1e-13)
     np.testing.assert_allclose(compiled.v, python.v, atol=1e-11)
@@ -225,10 +225,10 @@ def test_a_lane_that_finds_no_way_goes_alone_with_what_it_reports():
     """Not every trajectory of a coupler that is too short turns sharply."""
     machine, q, v, _ = start(1e-6, 0.0513, 4.0)
     starts = {"q": [q, q], "v": [v, -v], "step": 1e-3, "every": 3, "loads": ["crank"]}
-    batch = mbd.simulate_batch(machine, 0.04, **starts)
+    batch = machine.simulate(0.04, **starts)
     assert batch.alone == (0,)
     for k, rate in enumerate((v, -v)):
-        run = mbd.simulate(machine, 0.04, **starts | {"q": q, "v": rate})
+        run = machine.simulate(0.04, **starts | {"q": q, "v": rate})
         assert np.array_equal(run.q, batch.q[k])
         for name, array in run.reported.items():
             assert np.array_equal(array.ravel(), batch.reported[name][k].ravel(), equal_nan=True)

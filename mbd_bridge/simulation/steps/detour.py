@@ -140,10 +140,10 @@ NUMBERS = Registers._fields.index("y")
 """Registers that are single numbers."""
 
 
-def _set(r: Registers, condition: Any, **changes: Any) -> Registers:
-    """Return registers with others in the place of some where a condition holds."""
-    new = {name: where(condition, x, getattr(r, name)) for name, x in changes.items()}
-    return r._replace(**new)
+def _where(condition: Any, new: Registers, old: Registers) -> Registers:
+    """Return new registers where a condition holds, else the old ones."""
+    pairs = zip(new, old, strict=True)
+    return Registers(*(b if a is b else where(condition, a, b) for a, b in pairs))
 
 
 def _parts(system: System) -> tuple[int, int, int]:
@@ -258,10 +258,10 @@ class _Way:
         r, longer, ends = self._jumped(r, step, was)
         r, differs = self._went_along(r, step, was)
         r = _lengthened(r, longer | differs, ends)
-        r = _set(r, r.tried > MOST, phase=STUCK)
+        r = _where(r.tried > MOST, r._replace(phase=STUCK), r)
         r, grid_y, records = self._bridged(r, step, arrives)
         energy = self.energy((was == READY) | records, where(was == READY, now, grid_y))
-        r = _set(r, was == READY, lift=t[WORK] - energy)
+        r = _where(was == READY, r._replace(lift=t[WORK] - energy), r)
         time, length, y = _wanted(r)
         q, v, z = _split(self.system, where(records, grid_y, y))
         out, signal, lengths = zeros(len(t), t), zeros(1, t), zeros(1, t)
@@ -277,12 +277,16 @@ class _Way:
     ) -> Registers:
         """Begin after a step of the grid that is not trusted, again after such a last one."""
         enters, again = was == READY, (was == LAST) & logical_not(step.trusted(STEP_RISK))
-        r = _set(r, enters, tried=-1.0, began=t[0], clock=t[0], step=h, grid=h, at=0.0, y=now)
-        r = _set(r, again, at=r.end, y=r.jumped)
+        r = _where(
+            enters, r._replace(tried=-1.0, began=t[0], clock=t[0], step=h, grid=h, at=0.0, y=now), r
+        )
+        r = _where(again, r._replace(at=r.end, y=r.jumped), r)
         r = r._replace(tried=r.tried + 1.0)
-        r = _set(r, enters | again, phase=STILL, limit=JUMP_RISKS[0], length=r.grid - r.at)
+        r = _where(
+            enters | again, r._replace(phase=STILL, limit=JUMP_RISKS[0], length=r.grid - r.at), r
+        )
         too_long = (step.near < FAR_RISK) | logical_not(self._fastest(r.y) * r.length < SWEPT)
-        return _set(r, (enters | again) & too_long, phase=STUCK)
+        return _where((enters | again) & too_long, r._replace(phase=STUCK), r)
 
     def _approached(self, r: Registers, step: _Step, was: Any) -> Registers:
         """Halve steps until they sweep little."""
@@ -291,20 +295,26 @@ class _Way:
         strayed = where(r.limit > STEP_RISK, np.inf, STEP_RISK)
         swept = self._fastest(r.y) * r.length
         ahead = nearer & step.trusted(0.25 * r.limit, strayed=strayed)
-        r = _set(r, ahead, at=r.at + r.length, y=step.y)
+        r = _where(ahead, r._replace(at=r.at + r.length, y=step.y), r)
         count = r.count + 1.0
         reached = (swept < EDGE * sqrt(STEP_RISK / r.limit)) | (count >= APPROACHES)
-        r = _set(
-            r,
+        r = _where(
             nearer,
-            phase=where(reached, JUMP, NEARER),
-            length=where(reached, GROWTH, 0.5) * r.length,
-            count=where(reached, 1.0, count),
-            blocked=0.0,
-            differed=0.0,
+            r._replace(
+                phase=where(reached, JUMP, NEARER),
+                length=where(reached, GROWTH, 0.5) * r.length,
+                count=where(reached, 1.0, count),
+                blocked=0.0,
+                differed=0.0,
+            ),
+            r,
         )
-        return _set(
-            r, still, phase=where(outside, NEARER, STUCK), length=0.5 * (r.grid - r.at), count=0.0
+        return _where(
+            still,
+            r._replace(
+                phase=where(outside, NEARER, STUCK), length=0.5 * (r.grid - r.at), count=0.0
+            ),
+            r,
         )
 
     def _jumped(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any, Any]:
@@ -317,19 +327,21 @@ class _Way:
         differed = r.differed + 1.0
         ends = right & ((self._apart(step.y, r.y) > REACH) | (r.differed >= DIFFERENT))
         ends = ends | (wrong & (differed >= DIFFERENT))
-        r = _set(r, wrong, differed=differed)
-        r = _set(r, jumps, a=step.a, blocked=where(arrived, r.blocked, 1.0))
-        r = _set(r, right, phase=FURTHER, jumped=step.y, end=r.at + r.length)
-        r = _set(r, further & arrived, phase=ALONG, parts=0.0, other=step.y, along=r.jumped)
+        r = _where(wrong, r._replace(differed=differed), r)
+        r = _where(jumps, r._replace(a=step.a, blocked=where(arrived, r.blocked, 1.0)), r)
+        r = _where(right, r._replace(phase=FURTHER, jumped=step.y, end=r.at + r.length), r)
+        r = _where(
+            further & arrived, r._replace(phase=ALONG, parts=0.0, other=step.y, along=r.jumped), r
+        )
         short = further & logical_not(arrived)
-        r = _set(r, short, differed=differed)
+        r = _where(short, r._replace(differed=differed), r)
         return r, (jumps & logical_not(right)) | short, ends
 
     def _went_along(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any]:
         """Look at a part of the way to the end of the longer jump; say whether they differ."""
         along, goes = was == ALONG, step.trusted(JUMP_RISKS[-1], strayed=np.inf)
-        r = _set(r, along & (r.parts < 0.5), jumped_a=step.a)
-        r = _set(r, along & goes, parts=r.parts + 1.0, along=step.y)
+        r = _where(along & (r.parts < 0.5), r._replace(jumped_a=step.a), r)
+        r = _where(along & goes, r._replace(parts=r.parts + 1.0, along=step.y), r)
         there = along & goes & (r.parts >= PARTS)
         _, v, z = _split(self.system, step.y - r.other)
         sizes = maximum(absolute(_split(self.system, step.y)[2]), SMALL_STATE)
@@ -339,8 +351,8 @@ class _Way:
         )
         same = same & (_largest(z / sizes) <= SAME_RATE)
         differs = (along & logical_not(goes)) | (there & logical_not(same))
-        r = _set(r, differs, differed=r.differed + 1.0)
-        return _set(r, there & same, phase=BRIDGE), differs
+        r = _where(differs, r._replace(differed=r.differed + 1.0), r)
+        return _where(there & same, r._replace(phase=BRIDGE), r), differs
 
     def _bridged(self, r: Registers, step: _Step, arrives: Any) -> tuple[Registers, Array, Any]:
         """Return a state of the grid on the way across, or after the last step; if there is one."""
@@ -349,10 +361,10 @@ class _Way:
         across = self._across(on & logical_not(ended), r)
         y = where(arrives, step.y, where(ended, r.jumped, across))
         leaves = (r.phase == BRIDGE) & logical_not(on)
-        r = _set(r, leaves, phase=LAST)
-        r = _set(r, ended | arrives, phase=READY)
+        r = _where(leaves, r._replace(phase=LAST), r)
+        r = _where(ended | arrives, r._replace(phase=READY), r)
         detours, clock, grid = r.detours + 1.0, r.clock + r.step, r.grid + r.step
-        r = _set(r, on | arrives, detours=detours, clock=clock, grid=grid)
+        r = _where(on | arrives, r._replace(detours=detours, clock=clock, grid=grid), r)
         return r, y, on | arrives
 
     def _across(self, condition: Any, r: Registers) -> Array:
@@ -397,11 +409,13 @@ class _Way:
 def _lengthened(r: Registers, longer: Any, ends: Any) -> Registers:
     """Try a longer jump, or after the last one those with the next limit of risk."""
     ends = ends | (longer & (r.count >= JUMPS))
-    r = _set(r, longer, phase=JUMP, length=GROWTH * r.length, count=r.count + 1.0)
+    r = _where(longer, r._replace(phase=JUMP, length=GROWTH * r.length, count=r.count + 1.0), r)
     limit = r.limit * LIMITS_APART
     last = limit > JUMP_RISKS[-1]
     half = 0.5 * (r.grid - r.at)
-    return _set(r, ends, phase=where(last, STUCK, NEARER), limit=limit, length=half, count=0.0)
+    return _where(
+        ends, r._replace(phase=where(last, STUCK, NEARER), limit=limit, length=half, count=0.0), r
+    )
 
 
 def _wanted(r: Registers) -> tuple[Any, Any, Array]:
