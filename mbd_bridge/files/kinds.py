@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, get_args
+from typing import Literal
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.xml_reader import decode
 
 Format = Literal["URDF", "xacro", "MJCF", "SDF"]
 """What `mbd.load` reads."""
-
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 ROOTS: dict[str, Format] = {
     "robot": "URDF",

@@ -32,8 +32,7 @@ class Told:
 #
 # ::
 #
-#     closed_loop: [[foot_frame, rod_frame], [a, b]]   # pairs of frames: links, or joints'
-#     children
+#     closed_loop: [[foot_frame, rod_frame], [a, b]]   # frames: links, or joints' children
 #     type: [3d, 6d]                # 3d: their origins meet; 6d: they are welded (the default)
 #     name_mot: [hip, knee]         # actuated joints, by name or by a part of it
 #     joint_name: [rod_ball, u]     # joints that are another type than the URDF can say:
@@ -141,9 +140,9 @@ def _motors(table: dict[str, Node], joints: Sequence[Joint]) -> tuple[str, ...] 
 # Loops of onshape-to-robot: pairs of frames (massless links) with names that say so.
 #
 # A mate ``closing_NAME`` leaves the links ``closing_NAME_1`` and ``closing_NAME_2``; for a
-# revolute
-# mate also ``closing_NAME_1_z`` and ``_2_z``, off along the axis. The URDF says nothing else, so a
-# mate without these is closed at its point only: a ball, or a weld, as far as the file tells.
+# revolute mate also ``closing_NAME_1_z`` and ``_2_z``, off along the axis. The URDF says nothing
+# else, so a mate without these is closed at its point only: a ball, or a weld, as far as the file
+# tells.
 
 NAME = re.compile(r"(closing_.+)_1")
 
@@ -185,8 +184,7 @@ def read_onshape(
 #     independent: [base__crank]          # joints with an actuator
 #
 # Point (m) and axis are given in the root link's frame, with all coordinates zero. The exporter
-# also
-# writes ``<mimic>`` where a loop is a parallelogram, for programs that know no loops.
+# also writes ``<mimic>`` where a loop is a parallelogram, for programs that know no loops.
 
 FILE = "loop_closures.yaml"
 SW2ROBOT_KEYS = ("closures", "dependent", "independent")

@@ -307,16 +307,14 @@ def rotation_between(a: Array, b: Array) -> Array:
 #
 # ::
 #
-#     <loop name="pin" type="revolute">          revolute continuous prismatic planar fixed, and
-#     ours
+#     <loop name="pin" type="revolute">          revolute continuous prismatic planar fixed, ours
 #       <predecessor link="coupler"><origin xyz="1 0 0" rpy="0 0 0"/></predecessor>
 #       <successor link="base"><origin xyz="2 0 0"/></successor>
 #       <axis xyz="0 0 1"/>                      in the predecessor's frame; 1 0 0 if left out
 #     </loop>
 #     <coupling name="belt">                     ratio * (sum of the coordinates from the nearest
 #       <predecessor link="thigh"/>              common ancestor to the predecessor) = the sum to
-#       the
-#       <successor link="rotor"/>                successor
+#       <successor link="rotor"/>                the successor
 #       <ratio value="6"/>
 #     </coupling>
 

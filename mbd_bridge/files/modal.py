@@ -32,14 +32,13 @@ from mbd_bridge.model.flexible import ModalBasis
 
 # Our own table of modes, as CSV or npz, read and written.
 #
-# CSV (or any table that `formats.tables` reads): a row for each node in each mode, modes one below
+# CSV (or any table that `files.tables` reads): a row for each node in each mode, modes one below
 # the other.
 #
 #     mode, frequency [Hz], node, x, y, z, mass, ux, uy, uz, rx, ry, rz
 #
 # ``rx``, ``ry``, ``rz`` may be left out: rotations are not known then; or `rotation_known` (0 or
-# 1)
-# says at which nodes. ``modal_mass`` may be given, to check masses. ``ixx``, ``iyy``, ``izz``,
+# 1) says at which nodes. ``modal_mass`` may be given, to check masses. ``ixx``, ``iyy``, ``izz``,
 # ``ixy``, ``ixz``, ``iyz`` (elements of the matrix) are rotary inertias of nodes.
 #
 # npz: the arrays of `ModalBasis` under their names (`stiffness`, or `frequencies` in Hz), all of

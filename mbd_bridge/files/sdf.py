@@ -60,12 +60,9 @@ from mbd_bridge.model.spatial import Inertia
 # A spanning tree of a graph of links and joints; the joints beside it close loops.
 #
 # Which joints carry the tree: first those that a cut could not be (screws, springs, gears,
-# mimics),
-# then those with the fewest degrees of freedom, then in the file's order. So a loop is cut at a
-# ball
-# rather than at a hinge, which leaves the fewest coordinates and constraints. A joint that the
-# tree
-# walks from its child to its parent is turned (`formats.turn`).
+# mimics), then those with the fewest degrees of freedom, then in the file's order. So a loop is
+# cut at a ball rather than at a hinge, which leaves the fewest coordinates and constraints. A
+# joint that the tree walks from its child to its parent is turned (`recut.turn_round`).
 #
 # ``<link>`` of SDF: inertia and shapes.
 
@@ -408,7 +405,10 @@ def _couplings(
     """
     couplings = []
     for gearbox in gears:
-        sides = [_turn_about(scope, joints, gearbox.reference, *side) for side in _sides(gearbox)]
+        sides = [
+            _turn_about(scope, joints, gearbox.reference, link, axis)
+            for link, axis in zip(gearbox.links, gearbox.axes, strict=True)
+        ]
         if sides[0] is None or sides[1] is None:
             left_out.add(
                 "gearboxes whose links do not both turn at the reference body", gearbox.name
@@ -420,10 +420,6 @@ def _couplings(
             Coupling(gearbox.name, second, ((first, ratio),), 0.0, gearbox.line, gearbox.source)
         )
     return tuple(couplings)
-
-
-def _sides(gears: Gearbox) -> tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]:
-    return (gears.links[0], gears.axes[0]), (gears.links[1], gears.axes[1])
 
 
 def _turn_about(

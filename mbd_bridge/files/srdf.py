@@ -12,8 +12,8 @@ from pathlib import Path
 from mbd_bridge.files.document import Document, LeftOut, parse_number, quote
 from mbd_bridge.files.input_files import file_beside
 from mbd_bridge.files.sidecars import sidecar_path
-from mbd_bridge.files.xml_reader import Element, decode, parse, read_bytes
-from mbd_bridge.model.description import Configurations, Description, Joint
+from mbd_bridge.files.xml_reader import decode, parse, read_bytes
+from mbd_bridge.model.description import Configurations, Description
 
 SUFFIX, FOLDER = ".srdf", "srdf"
 
@@ -47,6 +47,8 @@ def read_srdf(path: Path, description: Description) -> tuple[Configurations, tup
     root, _ = parse(decode(read_bytes(file), file), file)
     document, left_out = Document(file), LeftOut(file, "SRDF")
     joints = {joint.name: joint for joint in description.joints}
+    counts = {name: COUNTS.get(joint.type, 1) for name, joint in joints.items()}
+    counts.setdefault(ROOT_JOINT, COUNTS["floating"])
     others = {loop.name for loop in description.loops}
     others |= {coupling.name for coupling in description.couplings}
     configurations: dict[str, dict[str, tuple[float, ...]]] = {}
@@ -55,12 +57,15 @@ def read_srdf(path: Path, description: Description) -> tuple[Configurations, tup
         values = configurations.setdefault(name, {})
         for element in state.findall("joint"):
             joint = document.attribute(element, "name")
-            numbers = _numbers(document, element)
+            words = document.attribute(element, "value").split()
+            numbers = tuple(
+                document.understood(element, "value", parse_number, word) for word in words
+            )
             if joint in others or (joint in joints and joints[joint].type == "fixed"):
                 continue  # a cut joint's coordinate follows from the tree, a fixed one has none
             if joint != ROOT_JOINT and joint not in joints:
                 left_out.add("values of joints that the robot has not", joint)
-            elif len(numbers) != _count(joints.get(joint)):
+            elif len(numbers) != counts[joint]:
                 left_out.add("values of joints with another number of coordinates", joint)
             elif values.setdefault(joint, numbers) != numbers:
                 raise document.error(
@@ -77,12 +82,3 @@ def _srdf_of(source: Path) -> Path | None:
         name = source.stem + SUFFIX
     places = source.parent / name, source.parent.parent / FOLDER / name
     return next((file for file in places if file_beside(file, source) is not None), None)
-
-
-def _numbers(document: Document, element: Element) -> tuple[float, ...]:
-    words = document.attribute(element, "value").split()
-    return tuple(document.understood(element, "value", parse_number, word) for word in words)
-
-
-def _count(joint: Joint | None) -> int:
-    return COUNTS["floating"] if joint is None else COUNTS.get(joint.type, 1)

@@ -1,6 +1,6 @@
 """A table of numbers: columns by name, each perhaps with a unit; what files of it are refused for.
 
-Which files hold tables, and how they are read and written, is told in `formats.tables`; what the
+Which files hold tables, and how they are read and written, is told in `files.tables`; what the
 columns mean is for others to say.
 """
 

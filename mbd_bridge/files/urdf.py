@@ -54,7 +54,6 @@ from mbd_bridge.files.checks import check_couplings, check_loops, check_mimics, 
 from mbd_bridge.files.document import REFUSED_MESH, Document, parse_number, quote
 from mbd_bridge.files.elements import (
     SIZES,
-    Colour,
     mesh_path,
     read_colour,
     read_inertial,
@@ -74,8 +73,7 @@ from mbd_bridge.model.description import Description, Geometry, Joint, Link, Tra
 # ``.xacro`` files, expanded by the `xacro` package if it is installed.
 #
 # A xacro file is a program: it can read any file and environment variable of the user, and
-# evaluates
-# expressions. Expand only files that you trust.
+# evaluates expressions. Expand only files that you trust.
 
 PACKAGES = "ament_index_python.packages"
 """The part of ROS that xacro asks where a package is, for ``$(find PACKAGE)``."""
@@ -166,8 +164,9 @@ def _read_shapes(
         shape, material = _read_shape(document, element, meshes), _material(element)
         if material is None:
             return shape
-        texture = _texture(document, material, meshes)
-        return replace(shape, colour=_colour(material), texture=texture)
+        rgba = material.find("color")
+        colour = None if rgba is None else read_colour(rgba.get("rgba") or "", 4)
+        return replace(shape, colour=colour, texture=_texture(document, material, meshes))
 
     return read_shapes(document, link, tag, read)
 
@@ -214,11 +213,6 @@ def _material(element: Element) -> Element | None:
         return look
     named = (m for m in element.getroottree().getroot().iterfind("material"))
     return next((m for m in named if m.get("name") == look.get("name")), None)
-
-
-def _colour(material: Element) -> Colour | None:
-    colour = material.find("color")
-    return None if colour is None else read_colour(colour.get("rgba") or "", 4)
 
 
 def _texture(document: Document, material: Element, meshes: MeshFinder) -> str | None:

@@ -275,8 +275,7 @@ PLOT_NAMES = f"{', '.join(PLOTS[:-1])} or {PLOTS[-1]}"
 # A seal: the SHA-256 of a file, inside of it, so that no bit that has changed is believed.
 #
 # It stands near the end of a file, where its format has a place for a text, and covers all bytes
-# of
-# the file but its own 64 digits.
+# of the file but its own 64 digits.
 
 MARK = b"mbd_bridge, sealed: "
 DIGITS = 2 * hashlib.sha256().digest_size

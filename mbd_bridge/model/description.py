@@ -1,6 +1,6 @@
 """What a file says of a mechanism, as frozen data: links, joints, loops.
 
-A description repeats the file; it computes nothing. `mechanism` turns it into a model.
+A description repeats the file; it computes nothing. `build_model` turns it into a model.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Joint:
     stiffness, rest : of a spring in the joint, N m/rad or N/m, and its coordinate where it is
         relaxed: likewise
     child_frame : Frame of the joint on the child link; a file's own joints have the link's frame
-    turned : the tree walks this joint from what was described as its child (`mechanism.recut`):
+    turned : the tree walks this joint from what was described as its child (`model.recut`):
         parent, child, frames and axes here are as walked, its load keeps the described sense
     source : the file that holds it, None where it is the description's own
     """

@@ -359,8 +359,7 @@ JOINT_TYPES: dict[str, type[JointType]] = {
 #     p = U η + ηᵀ S η / 2,      θ = Ψ η,      R = 1 + d (θ̃ + θ̃ θ̃ / 2),    d = 1 / (1 + θ·θ / 4)
 #
 # R is the rotation along θ by 2 atan(|θ| / 2): θ to second order, orthogonal for any η, and
-# without
-# sines and cosines. In the axes of the station
+# without sines and cosines. In the axes of the station
 #
 #     H = d (Ψ - θ̃ Ψ / 2)                 T = Rᵀ (U + S η)
 #     Ḣ = (ḋ / d) H - d θ̇~ Ψ / 2          Ṫ = Rᵀ S η̇ - (H η̇) × T,      ḋ = -d² θ·θ̇ / 2

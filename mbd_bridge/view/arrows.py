@@ -79,13 +79,14 @@ class Arrows:
             yield Piece(solids.cone(0.36 * head, head), colour, axes @ _up(tip))
         end = tips[-1] - 0.5 * head
         thickness = self.thickness * max(size, 0.5)
-        pieces = self._dashes(end, thickness) if dashed else self._rods(end, thickness)
+        rods = telescope(end, SHORTEST * self.longest / 4.0)
+        pieces: Iterable[tuple[Surface, float]] = (
+            (solids.rod(thickness, size), place) for size, place in rods
+        )
+        if dashed:
+            pieces = self._dashes(end, thickness)
         for surface, height in pieces:
             yield Piece(surface, colour, axes @ _up(height))
-
-    def _rods(self, length: float, thickness: float) -> Iterator[tuple[Surface, float]]:
-        for size, height in telescope(length, SHORTEST * self.longest / 4.0):
-            yield solids.rod(thickness, size), height
 
     def _dashes(self, length: float, thickness: float) -> Iterator[tuple[Surface, float]]:
         dash = self.longest / (2 * DASHES)

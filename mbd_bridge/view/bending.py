@@ -2,7 +2,7 @@
 
 A canvas can move bodies, but not deform them. So the surfaces of a flexible link are cut into
 slices (of a modal basis: into the parts around its nodes): bodies of their own behind
-those of the model. A slice moves as a station there would (`mechanism.deflection`).
+those of the model. A slice moves as a station there would (`joint_table.Deflection`).
 
 Surfaces cut across an axis into slices, so that rigid pieces can show how they bend.
 """

@@ -260,7 +260,8 @@ class Take:
         """Return what is to be seen of a single state of this machine, at this take's scale."""
         bodies = self.bodies(state.q)
         shown = [] if state.loads is None else shown_loads(self.model, state.loads, bodies)
-        over, labels = self._marked(bodies[0]), list[Label]()
+        over, labels = self.marks.centre(bodies[0]) if self.overlays.centre else [], list[Label]()
+        over += [mark.on(bodies[0]) for mark in self.marks.frames(self.overlays.frames)]
         for load in shown:
             over += self._load(load)
             labels += self._numbers(load)
@@ -287,10 +288,6 @@ class Take:
         take = Take(self.source, overlays)
         take.__dict__.update({k: v for k, v in self.__dict__.items() if k not in take.__dict__})
         return take
-
-    def _marked(self, bodies: Array) -> list[Piece]:
-        centre = self.marks.centre(bodies) if self.overlays.centre else []
-        return [*centre, *(mark.on(bodies) for mark in self.marks.frames(self.overlays.frames))]
 
     def _load(self, load: ShownLoad) -> list[Piece]:
         scale, draw, at = self.scale, self._arrows, load.point[0]
@@ -370,11 +367,9 @@ class Take:
             rows.append((EXTERNAL, look.EXTERNAL))
         if loads is not None and _undetermined(loads):
             rows.append(("? not determined by rigid mechanics", look.UNDETERMINED))
-        return rows + self._factor()
-
-    def _factor(self) -> list[tuple[str, Colour]]:
-        factor = self.overlays.exaggerate
-        return [] if factor == 1.0 else [(f"deflections {factor:g} times as large", BLACK)]
+        if self.overlays.exaggerate != 1.0:
+            rows.append((f"deflections {self.overlays.exaggerate:g} times as large", BLACK))
+        return rows
 
 
 def _undetermined(loads: JointLoads) -> bool:

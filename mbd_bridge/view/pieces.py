@@ -102,7 +102,7 @@ class Piece(NamedTuple):
 
 
 class CanvasBodies(Protocol):
-    """What a stage needs of a canvas (`view.rays`, `bridges.pybullet.canvas`)."""
+    """What a stage needs of a canvas (`view.picture`, `engines.pybullet.window`)."""
 
     def shape(self, piece: Shaded) -> int:
         """Return the number of a new shape."""

@@ -22,9 +22,6 @@ from mbd_bridge.solve import assemble
 from mbd_bridge.solve.check_states import unit_quaternions
 from mbd_bridge.view.load_scale import AppliedWrench, applied_along, applied_in
 
-SAME = 1e-9
-"""Times that are this near (relative to the motion's length) are one."""
-
 OF_STATES = ("force", "moment", "actuation", "unique", "actuation_unique")
 """Arrays of loads that have a row for each state."""
 

@@ -531,7 +531,7 @@ class _Sample:
             applied = np.zeros_like(needed)
             for k, joint in enumerate(self.model.joints):
                 child, parent, origin = joint.child, joint.parent, joint.child_frame.translation
-                if joint.turned:  # the load is in the described sense (`mechanism.recut`)
+                if joint.turned:  # the load is in the described sense (`model.recut`)
                     child, parent, origin = parent, child, joint.parent_frame.translation
                 load = _moved(np.eye(3), origin, loads[k])
                 applied[child] += load

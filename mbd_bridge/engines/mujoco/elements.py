@@ -119,18 +119,14 @@ def linear(compiled: Compiled, index: int) -> tuple[dict[int, float], float] | N
     total, constant = dict[int, float](), c0
     for tendon, factor in sides:
         constant += factor * float(model.tendon_length0[tendon])
-        for k in range(*_wraps(model, tendon)):
+        start = int(model.tendon_adr[tendon])
+        for k in range(start, start + int(model.tendon_num[tendon])):
             if int(model.wrap_type[k]) != compiled.engine.mjtWrap.mjWRAP_JOINT:
                 return None
             joint = int(model.wrap_objid[k])
             total[joint] = total.get(joint, 0.0) + factor * float(model.wrap_prm[k])
     total = {joint: coefficient for joint, coefficient in total.items() if coefficient}
     return (total, constant) if total else None
-
-
-def _wraps(model: Any, tendon: int) -> tuple[int, int]:
-    start = int(model.tendon_adr[tendon])
-    return start, start + int(model.tendon_num[tendon])
 
 
 def _tendons(names: Names, equation: tuple[dict[int, float], float], given: str) -> Coupling:

@@ -39,8 +39,7 @@ from mbd_bridge.model.spatial import Array, Frame, Inertia, cross, lump
 #
 # Joint 1 of the constraint is the predecessor, joint 2 the successor, the universe the ground.
 # pinocchio's multipliers are the wrench of joint 2's body on joint 1's, at the constraint's frame
-# on
-# joint 1, in its axes (``LOCAL``) or in the world's (``LOCAL_WORLD_ALIGNED``):
+# on joint 1, in its axes (``LOCAL``) or in the world's (``LOCAL_WORLD_ALIGNED``):
 #
 #     M a + h - τ = Jᵀ λ_c,   J v = the velocity of frame 1 less that of frame 2
 

@@ -39,7 +39,7 @@ class PinocchioReferee:
         self.name = f"pinocchio {pin.__version__}, {how}"
         self.twin = twin or to_pinocchio(model)
         self.twin.model.gravity = pin.Motion(np.concatenate([model.gravity, np.zeros(3)]))
-        # a turned joint (`mechanism.recut`) has its load in the described sense, not in pinocchio's
+        # a turned joint (`model.recut`) has its load in the described sense, not in pinocchio's
         self._judged = [at for at in self.twin.places if not model.joint(at.name).turned]
         self.joints = tuple(at.name for at in self._judged)
 

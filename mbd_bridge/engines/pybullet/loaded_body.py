@@ -22,7 +22,6 @@ from mbd_bridge.model.spatial import Array, Frame, Inertia, lump, quaternion_mat
 BASE = -1
 """pybullet's number of the root link."""
 
-ONE_FREEDOM = ("revolute", "continuous", "prismatic")
 FREE = 1e10
 """Limits of a joint that has none: rad or m, and their rates."""
 

@@ -33,11 +33,9 @@ from mbd_bridge.model.spatial import Array, Frame
 # ``enableJointForceTorqueSensor`` makes ``getJointState(...)[2]`` report what the parent exerts on
 # the child, at the child's centre of mass and along its principal axes, at the state in which the
 # step began. For a body that moves it is not the whole truth: pybullet goes through its equations
-# a
-# second time for the forces of contacts and constraints, and there it counts once more the
-# gyroscopic moments ω × J ω and the Coriolis accelerations of the joints, with the velocities
-# v + h q̈ that gravity and actuators alone would give in the step. This *echo* is the load of a
-# motion
+# a second time for the forces of contacts and constraints, and there it counts once more the
+# gyroscopic moments ω × J ω and the Coriolis accelerations of the joints, with the velocities v +
+# h q̈ that gravity and actuators alone would give in the step. This *echo* is the load of a motion
 #
 #     M q̈' = -h(q, v) + Σ J_iᵀ m_i ω_i × v_i,    without gravity, actuators and <mimic>,
 #
@@ -293,12 +291,10 @@ def version() -> str:
 # pybullet as a referee for closed loops: the tree from the file, loops by ``createConstraint``.
 #
 # Loops are closed by point-to-points: one for a ball, two along the axis for a pin. pybullet
-# solves
-# for the velocities at the end of a step, J(q_n) v_{n+1} = 0, so a single step from rest or motion
-# knows nothing of J̇ v; the second step does, since the first has left J(q_n) v_{n+1} = 0. With
-# its
-# pull on open constraints switched off, what the second step says of forces is that of rigid
-# mechanics at the state where it began, up to the length of the step.
+# solves for the velocities at the end of a step, J(q_n) v_{n+1} = 0, so a single step from rest or
+# motion knows nothing of J̇ v; the second step does, since the first has left J(q_n) v_{n+1} = 0.
+# With its pull on open constraints switched off, what the second step says of forces is that of
+# rigid mechanics at the state where it began, up to the length of the step.
 
 LOOP_STEP = 1e-6
 """Length of a step, s: the forces are right to about that, relative to 1 s."""

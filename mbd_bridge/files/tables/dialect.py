@@ -240,7 +240,7 @@ def dialect_of(lines: Iterator[TextLine], source: str) -> tuple[Dialect, list[Te
         if not line.text.strip() or is_comment(line.text):
             comments += [line] if line.text.strip() and not rows else []
             continue
-        _check_quotes(line, source)
+        check_quotes(line, source)
         if separator is None and not before and line.text.lstrip().startswith(XML):
             raise FileError(
                 "this is XML, not a table; expected a header line such as 'time,elbow' (a robot's "
@@ -420,7 +420,8 @@ def _attributes(comments: Sequence[TextLine]) -> dict[str, str]:
     return {key: "\n".join(values) for key, values in attributes.items()}
 
 
-def _check_quotes(line: TextLine, source: str) -> None:
+def check_quotes(line: TextLine, source: str) -> None:
+    """Refuse a line in which a quotation mark is not closed."""
     if line.text.count('"') % 2:
         message = 'a quotation mark " is not closed in its line; close it'
         raise FileError(message, source, line.number)

@@ -226,7 +226,8 @@ class Hdf5Source(TableSource):
             h5py.File(self.path, "r", rdcc_nbytes=KEPT_BYTES) as file,
         ):
             datasets = [file[self._datasets[k]] for k in places]
-            yield from column_blocks(self, rows, [partial(_slice, d) for d in datasets])
+            reads = [lambda start, count, d=d: d[start : start + count] for d in datasets]
+            yield from column_blocks(self, rows, reads)
 
 
 @contextlib.contextmanager
@@ -352,10 +353,6 @@ def _walk(h5py: Any, file: Any, path: str) -> Iterator[tuple[str, Any]]:
     for count, dataset in enumerate(visit(file, "", 0), start=1):
         check_width(count, path)
         yield dataset
-
-
-def _slice(dataset: Any, start: int, count: int) -> Floats:
-    return np.asarray(dataset[start : start + count])
 
 
 def _check_places(found: Sequence[_Found], path: str) -> None:

@@ -32,6 +32,7 @@ from mbd_bridge.files.tables.dialect import (
     Dialect,
     Lines,
     TextLine,
+    check_quotes,
     clock_seconds,
     dialect_of,
     is_comment,
@@ -175,9 +176,7 @@ class TextSource(TableSource):
 
     def _cells(self, line: TextLine) -> list[str]:
         width = len(self.columns)
-        if line.text.count('"') % 2:
-            message = 'a quotation mark " is not closed in its line; close it'
-            raise FileError(message, self.path, line.number)
+        check_quotes(line, self.path)
         cells = self._dialect.cells(line.text)
         while len(cells) > width and not cells[-1].strip():
             cells.pop()

@@ -26,8 +26,7 @@ from mbd_bridge.model.flexible.beam import Beam
 #     bending_y  u = f e_y,  θ =  f' e_z      bending_z  u = f e_z,  θ = -f' e_y
 #
 # The frame of a flexible link is tangent to it at its root section, x_r: a mode that moves there
-# is
-# shifted by the rigid motion that takes this away (`ShapeMode.tangent_at`).
+# is shifted by the rigid motion that takes this away (`ShapeMode.tangent_at`).
 
 Floats = NDArray[np.float64]
 Direction = Literal["bending_y", "bending_z", "torsion", "axial"]
@@ -155,8 +154,7 @@ class ShapeMode:
 # Integrals along a beam: Gauss points between its breaks.
 #
 # Sixteen points an interval and at least `INTERVALS` intervals integrate products of polynomials
-# of
-# degree 15 exactly and those of a beam's first dozens of modes to rounding.
+# of degree 15 exactly and those of a beam's first dozens of modes to rounding.
 
 INTERVALS = 16
 """Fewest intervals along a beam."""
