@@ -254,7 +254,7 @@ def test_an_element_with_states_in_a_cut_joint_has_its_loads_from_the_steps():
     assert np.abs(moment - np.sign(moment @ torque) * torque).max() < 1e-10 < np.ptp(torque)
     assert np.array_equal(run.joint_loads(["pin"]).moment, run.loads.moment)
     with pytest.raises(mbd.errors.StateError, match="loads="):
-        mbd.simulate(robot, 0.05, **given).joint_loads(["pin"])
+        robot.simulate(0.05, **given).joint_loads(["pin"])
 
 
 @pytest.mark.parametrize("delay", [0.0034, 0.003, 0.001])

@@ -263,9 +263,9 @@ def test_what_the_steps_told_is_not_solved_again(monkeypatch):
     bar = four_bar(1, 2, 2.5, 2.5)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
     start = {"q": at.q, "v": at.v}
-    plain = mbd.simulate(bar, 0.2, **start)
+    plain = bar.simulate(0.2, **start)
     after = plain.joint_loads(["elbow", "crank"])
-    run = mbd.simulate(bar, 0.2, loads=["crank", "elbow"], **start)
+    run = bar.simulate(0.2, loads=["crank", "elbow"], **start)
     called = []
     call = Kernel.__call__
     monkeypatch.setattr(

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.kernels.march import OneStep
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.guards.loops import opening
+from mbd_bridge.simulation.guards.step_by_step import LOOK
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.march import Log, MotionRun, probe
 from mbd_bridge.simulation.run.problem import Problem
@@ -163,6 +165,7 @@ class VariableRun(MotionRun):
             if not length > SHORTEST * self.problem.every * self.problem.h:
                 raise why_not(self.problem.model, now, found, length)
             self._next = length * max(SLOWEST, self._gain(error)) if good else 0.5 * length
+        self._check(now, found)
         gain = min(FASTEST, self._gain(error))
         if gain > GROWTH or gain < 1.0:
             self._next = length * gain
@@ -171,6 +174,14 @@ class VariableRun(MotionRun):
         self._taken += 1
         self._shortest, self._longest = min(self._shortest, length), max(self._longest, length)
         self._now = now.after(length, found)._replace(t=stop if parts == 1 else now.t + length)
+
+    def _check(self, now: Now, found: StepResult) -> None:
+        """Look, now and then, whether accelerations keep the loops closed."""
+        p = self.problem
+        if p.loops is not None and self._taken % LOOK == 0:
+            fault = opening(p.model, p.loops.values, self._rows, now.q, now.v, found.a)
+            if fault is not None:
+                raise SolveError(fault)
 
     def _gain(self, error: float) -> float:
         return float(SAFETY * (self._tolerance / max(error, 1e-300)) ** (1.0 / 3.0))

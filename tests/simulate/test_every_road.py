@@ -1,0 +1,82 @@
+"""Every road of a motion can do what the table of docs/architecture.md says, cell by cell."""
+
+import contextlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.simulate.roads import (
+    CASES,
+    CLOSE,
+    GUARDS,
+    NOT_THERE,
+    ROADS,
+    ROUNDED,
+    RUNS,
+    UNGUARDED,
+    VARIABLE,
+    ended,
+    fresh_bar,
+    run,
+    table,
+    wrong_gamma,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The ends of single runs."""
+    return {name: (done.q[-1], done.v[-1]) for name, case in CASES.items() for done in [run(case)]}
+
+
+CAN = [(road, case) for road in ROADS for case in CASES if (case, road) not in NOT_THERE]
+SEES = [(road, guard) for road in ROADS for guard in GUARDS if (guard, road) not in UNGUARDED]
+
+
+@pytest.mark.parametrize(("case", "road"), [key for key, said in NOT_THERE.items() if said])
+def test_a_road_refuses_with_the_reason(road, case):
+    assert re.search(NOT_THERE[case, road], ended(road, CASES[case]))
+
+
+@pytest.mark.parametrize(("road", "case"), CAN)
+def test_a_road_has_the_digits_of_a_run(expected, road, case):
+    apart = [
+        np.abs(one - other).max()
+        for one, other in zip(ROADS[road](CASES[case]), expected[case], strict=True)
+    ]
+    assert max(apart) <= ROUNDED.get(road, CLOSE), apart
+
+
+@pytest.mark.parametrize(("road", "guard"), SEES)
+def test_a_road_sees_what_is_wrong(road, guard):
+    case, said = GUARDS[guard]
+    broken = contextlib.nullcontext()
+    if "accelerations" in guard:
+        case, broken = fresh_bar(), wrong_gamma()
+    with broken:
+        assert re.search(said, ended(road, case))
+
+
+@pytest.mark.parametrize("road", RUNS)
+def test_a_run_of_any_kind_has_events_and_checkpoints(tmp_path, road):
+    def faster(t, q, v):
+        return v[0] - 4.2
+
+    faster.action = lambda t, q, v: (q, 0.9 * v)
+    case, every = CASES["inputs"], {"every": 10} if road == "variable" else {}
+    options = {"run": {}, "variable": VARIABLE, "Python": {"method": "svd"}}[road] | every
+    acted = run(case, events={"faster": faster}, **options)
+    assert len(acted.events["faster"]) >= 1 and acted.finished
+    file = {"checkpoint": tmp_path / "run.npz", "checkpoint_every": 20}
+    with pytest.raises(ZeroDivisionError):
+        run(case, progress=lambda _: 1 / (not file["checkpoint"].exists()), **file, **options)
+    other = file | {"checkpoint": tmp_path / "other.npz"}
+    assert np.array_equal(run(case, **file, **options).q, run(case, **other, **options).q)
+
+
+def test_the_table_stands_in_the_page():
+    assert table() in PAGE.read_text(encoding="utf-8"), table()
