@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,25 @@ def test_a_sidecar_that_nothing_reads_is_named(tmp_path: Path) -> None:
         mbd.load(tmp_path / "rod.urdf")
     (said,) = [str(one.message) for one in caught]
     assert said.startswith("rod.gearboxes.yaml is not read")
+
+
+def test_a_sidecar_called_as_that_of_a_urdf_is_named_beside_another_format(tmp_path: Path) -> None:
+    sdf = '<sdf version="1.9"><model name="m"><link name="base"/></model></sdf>'
+    (tmp_path / "m.sdf").write_text(sdf.replace("<link", "<static>true</static><link"))
+    for word in ("forces", "flex"):
+        (tmp_path / f"m.{word}.yaml").write_text("units: SI\n")
+    with pytest.warns(MbdWarning) as said:
+        mbd.load(tmp_path / "m.sdf")
+    lines = [str(one.message) for one in said if "is not read" in str(one.message)]
+    assert lines == [
+        "m.forces.yaml is not read: beside m.sdf it is called m.sdf.forces.yaml",
+        "m.flex.yaml is not read: beside m.sdf it is called m.sdf.flex.yaml",
+    ]
+    (tmp_path / "m.urdf").write_text('<robot name="m"><link name="base"/></robot>')
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        mbd.load(tmp_path / "m.sdf")
+    assert not any("is not read" in str(one.message) for one in said)
 
 
 def test_each_line_of_a_registration_names_something_that_is_there() -> None:

@@ -18,7 +18,13 @@ from mbd_bridge.files import read
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.kinds import format_of
 from mbd_bridge.files.loops_sidecar import with_sidecar
-from mbd_bridge.files.sidecars import FLEXIBLE, FORCES, existing_sidecar, unread_sidecars
+from mbd_bridge.files.sidecars import (
+    FLEXIBLE,
+    FORCES,
+    existing_sidecar,
+    misnamed_sidecars,
+    unread_sidecars,
+)
 from mbd_bridge.files.srdf import with_configurations
 from mbd_bridge.files.xml_reader import read_bytes
 from mbd_bridge.forces.base import ForceElement
@@ -160,6 +166,9 @@ def load(
         if isinstance(one, str | PathLike):
             one = extension("sidecars", name).read(one, model)
         stated[name] = one
-    for file in unread_sidecars(path, (*CORE_SIDECARS, *readers)):
+    words = (*CORE_SIDECARS, *readers)
+    for file in unread_sidecars(path, words):
         warn(f"{file} is not read: no application that is installed reads such files")
+    for file, name in misnamed_sidecars(path, words).items():
+        warn(f"{file} is not read: beside {os.path.basename(fsdecode(path))} it is called {name}")
     return Mechanism(model, forces, stated)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 LOOPS, FORCES, FLEXIBLE = ".loops.yaml", ".forces.yaml", ".flex.yaml"
 """Endings of the sidecars that the core reads."""
 
+URDF_ENDINGS = (".urdf", ".urdf.xacro", ".xacro")
+"""Of files whose sidecars are called after their name alone."""
+
 SEARCHED = 10_000
 """Characters of a file in which its table's name is looked for."""
 
@@ -78,6 +81,28 @@ def unread_sidecars(path: str | PathLike[str], read: Collection[str]) -> list[st
             if f"\n{word}:" in "\n" + text.read(SEARCHED):
                 names.append(file.name)
     return names
+
+
+def misnamed_sidecars(path: str | PathLike[str], read: Collection[str]) -> dict[str, str]:
+    """Return the names of files that are sidecars of a URDF of the robot file's name, which is not
+    there, and what they would be called to be read with this file.
+
+    Parameters
+    ----------
+    read : words of the sidecars that are read
+    """
+    robot = Path(fsdecode(path))
+    stem = robot.with_name(robot.stem)
+    if sidecar_path(stem) == sidecar_path(robot) or any(
+        stem.with_name(stem.name + ending).exists() for ending in URDF_ENDINGS
+    ):
+        return {}
+    names = {word: f"{stem.name}.{word}.yaml" for word in read}
+    return {
+        name: sidecar_path(robot, f".{word}.yaml").name
+        for word, name in names.items()
+        if stem.with_name(name).is_file()
+    }
 
 
 class StatedParts(NamedTuple):
