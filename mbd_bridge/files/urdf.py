@@ -45,6 +45,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
@@ -60,6 +61,7 @@ from mbd_bridge.files.elements import (
     read_joint,
     read_shapes,
 )
+from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.kinds import Format, format_of
 from mbd_bridge.files.loop_dialects import told_by_others
 from mbd_bridge.files.loops import read_couplings, read_loops
@@ -105,7 +107,7 @@ def expand_xacro(
     xacro = needed("xacro", f"{path}: xacro files need xacro", "mbd_bridge[xacro]")
     mappings = {name: str(value) for name, value in (arguments or {}).items()}
     try:
-        with ONE_AT_A_TIME, _found_by(packages):
+        with ONE_AT_A_TIME, _found_by(packages), _regular_files_only(xacro):
             before = len(xacro.all_includes)  # of all files that this process expands
             expanded = xacro.process_file(str(path), mappings=mappings)
             for included in xacro.all_includes[before:]:
@@ -150,6 +152,20 @@ def _found_by(packages: MeshFinder) -> Iterator[None]:
                 sys.modules.pop(name, None)
             else:
                 sys.modules[name] = module
+
+
+@contextmanager
+def _regular_files_only(xacro: Any) -> Iterator[None]:
+    """Let xacro open no device and no pipe: reading them may never end."""
+
+    def opened(path: str, *how: Any) -> Any:
+        return open(regular_file(path) if os.path.exists(path) else path, *how)
+
+    vars(xacro)["open"] = opened
+    try:
+        yield
+    finally:
+        del vars(xacro)["open"]
 
 
 UNIT_SCALE: Vector3 = (1.0, 1.0, 1.0)

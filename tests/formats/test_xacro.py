@@ -1,5 +1,6 @@
 """A xacro file is expanded where xacro is installed, and advice is given where it is not."""
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
@@ -100,3 +101,21 @@ def test_a_faulty_xacro_file_is_explained(write, more):
         read(write(more))
     assert "Give its arguments" in caught.value.message
     assert caught.value.file.endswith("a.urdf.xacro")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        '<xacro:include filename="NAMED"/>',
+        '<xacro:include filename="NAMED" optional="true"/>',
+        '<xacro:property name="y" value="${xacro.load_yaml(\'NAMED\')}"/><link name="l${y}"/>',
+    ],
+)
+def test_a_pipe_and_a_device_that_xacro_is_to_read_are_refused(write, tmp_path, named):
+    pytest.importorskip("xacro")
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("/dev/zero", tmp_path / "zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(FileError, match="regular file, not a device or a pipe"):
+            read(write(named.replace("NAMED", name)))
+    assert read(write('<xacro:include filename="none.xacro" optional="true"/>')).links
