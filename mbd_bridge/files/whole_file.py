@@ -114,7 +114,7 @@ def _refuse_input(output: str | os.PathLike[str]) -> None:
 def _file_number(path: str | os.PathLike[str]) -> FileNumber | None:
     """Return the number of a regular file; None if there is none."""
     try:
-        known = os.stat(path)
+        known = _stat(path)
     except (OSError, ValueError):
         return None
     return (known.st_dev, known.st_ino) if stat.S_ISREG(known.st_mode) else None
@@ -220,9 +220,17 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def _mode(path: str | os.PathLike[str]) -> int | None:
     """Return the mode of what is there now, None if nothing is."""
     try:
-        return os.stat(path).st_mode  # of a pipe in /dev/fd there is no real path
+        return _stat(path).st_mode
     except FileNotFoundError:
         return None
+
+
+def _stat(path: str | os.PathLike[str]) -> os.stat_result:
+    """Return what is known of the file that is written under a name."""
+    try:
+        return os.stat(path)  # of a pipe in /dev/fd there is no real path
+    except FileNotFoundError:  # "no_folder/../name" is written as "name"
+        return os.stat(os.path.realpath(path))
 
 
 def _is_direct(path: str | os.PathLike[str], mode: int | None) -> bool:
@@ -233,7 +241,7 @@ def _is_direct(path: str | os.PathLike[str], mode: int | None) -> bool:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if _descriptor(path) is not None or not stat.S_ISREG(mode):
         return True
-    if not (mode & WRITABLE and os.access(path, os.W_OK)):
+    if not (mode & WRITABLE and os.access(os.path.realpath(path), os.W_OK)):
         raise PermissionError(errno.EACCES, "it is write-protected")
     return False
 

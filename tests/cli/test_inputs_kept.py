@@ -98,7 +98,7 @@ def test_a_file_that_is_read_is_never_written(run, folder, command, option, file
     (folder / f"soft{suffix}").symlink_to(file)
     before = contents(folder)
     names = [f"hard{suffix}", f"./soft{suffix}"]
-    names += [f"../{folder.name}/{file}"] if file.endswith(suffix) else []
+    names += [f"../{folder.name}/{file}", f"no_folder/../{file}"] if file.endswith(suffix) else []
     for name in names:
         output = (name,) if option == "output" else (option, name)
         code, out, err = run(command, *WORDS[command][option], *output)
