@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from glob import escape
 from os import PathLike, fsdecode
+from os.path import lexists
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,9 +57,22 @@ def sidecar_path(path: Path, suffix: str = LOOPS) -> Path:
 
 
 def existing_sidecar(path: str | PathLike[str], suffix: str = LOOPS) -> Path | None:
-    """Return the sidecar of a robot file, None if there is none."""
+    """Return the sidecar of a robot file, None if there is none.
+
+    Raises
+    ------
+    FileError
+        It is no file: without it the machine would be another one.
+    """
     robot = Path(fsdecode(path))
-    sidecar = file_beside(sidecar_path(robot, suffix), robot)
+    place = sidecar_path(robot, suffix)
+    sidecar = file_beside(place, robot)
+    if sidecar is None and lexists(place):
+        raise FileError(
+            f"expected a file beside {robot.name}, got a folder or a link that leads nowhere; put "
+            f"the file there, or remove the name",
+            str(place),
+        )
     return None if sidecar is None else Path(sidecar)
 
 

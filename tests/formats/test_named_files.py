@@ -245,6 +245,18 @@ def test_a_folder_behind_a_link_and_a_name_that_leads_up(tmp_path):
         assert file_beside(f"{tmp_path}/robot/{name}", naming) is None
 
 
+@pytest.mark.parametrize("word", ["loops", "forces", "flex", "actuators", "bearings"])
+def test_a_sidecar_that_is_there_but_is_no_file_is_not_left_out(tmp_path, word):
+    (tmp_path / "r.urdf").write_text('<robot name="r"><link name="a"/></robot>')
+    sidecar = tmp_path / f"r.{word}.yaml"
+    linked(sidecar, tmp_path / "nothing")
+    for after in (lambda: (sidecar.unlink(), sidecar.mkdir()), sidecar.rmdir):
+        with pytest.raises(FileError, match=rf"r\.{word}\.yaml: expected a file beside r\.urdf"):
+            mbd.load(tmp_path / "r.urdf")
+        after()
+    mbd.load(tmp_path / "r.urdf")
+
+
 @pytest.mark.parametrize("include", ["/dev/zero", "PIPE", "TEN"])
 def test_a_deck_that_includes_without_end_is_refused_soon(tmp_path, include):
     pytest.importorskip("pyNastran")
