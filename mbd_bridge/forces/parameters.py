@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import MbdError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement
@@ -25,7 +24,7 @@ from mbd_bridge.forces.varying import Varying
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.kernels.expression import Tape
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import ParameterColumn, Parameters
+from mbd_bridge.model.parameters import ParameterColumn, Parameters, value_rows
 from mbd_bridge.model.spatial import Array
 
 
@@ -68,7 +67,7 @@ class ElementParameters:
                 continue
             size = _size(name, given[index[owner]], word)
             places.append((index[owner], word, size))
-            columns.append(_rows(name, value, size))
+            columns.append(value_rows(name, value, size or 1))
         if not places:
             return None
         numbers = {len(rows) for rows in columns}
@@ -188,18 +187,6 @@ def _numbers(value: Any, kind: Any) -> int | None:
     if any(not isinstance(entry, Real) or isinstance(entry, bool) for entry in value):
         return None
     return len(value) if len(value) > 1 else 0
-
-
-def _rows(name: str, value: ArrayLike, size: int) -> Array:
-    """Return values as (N, size)."""
-    rows = as_floats(f"parameter {name!r}", value)
-    tail = (size,) if size else ()
-    wanted = f"({size},) or (N, {size})" if size else "one number or (N,)"
-    if rows.shape[rows.ndim - len(tail) :] != tail or rows.ndim - len(tail) not in (0, 1):
-        raise StateError(f"parameter {name!r}: expected {wanted}, got {rows.shape}")
-    if not rows.size or not np.isfinite(rows).all():
-        raise StateError(f"parameter {name!r}: expected finite numbers, got {value!r:.60}")
-    return rows.reshape(-1, max(size, 1))
 
 
 def parameters_of(
