@@ -357,7 +357,8 @@ def bound(model: Model, elements: Iterable[ForceElement] | None) -> tuple[ForceE
     for name, element in by_names(elements).items():
         known = _BOUND.get(element)
         if known is None or known() is not model or element.name != name:
-            element = replace(element.bind(model), name=name)
+            element = element.bind(model)
+            element = element if element.name == name else replace(element, name=name)
             _BOUND[element] = ref(model)
         found.append(element)
     return tuple(found)

@@ -69,10 +69,9 @@ class OntoLoops:
     def rates(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
         """Return the nearest velocities and accelerations (N, nv) that fit the loops."""
         _, phi_q, _ = self._kernel(q, v)
-        v = self._closing.rates(phi_q, -np.einsum("nij,nj->ni", phi_q, v), v)
+        v = self._closing.rates(phi_q, v)
         _, phi_q, gamma = self._kernel(q, v)
-        a = self._closing.rates(phi_q, gamma - np.einsum("nij,nj->ni", phi_q, a), a)
-        return v, a
+        return v, self._closing.rates(phi_q, a, gamma)
 
     def near(self, q: Floats, v: Floats, a: Floats) -> Move:
         """Return what moves states near to these (N, n), which close the loops, onto the loops.

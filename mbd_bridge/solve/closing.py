@@ -341,13 +341,12 @@ class Closing:
         scaled = phi_q * (self.model.velocity_scale / self.rows[:, None])
         return self._keep.closed(scaled, left, tolerance)
 
-    def rates(self, phi_q: Array, residual: Array, guess: Array) -> Array:
-        """Return the rates (N, nv) nearest to the guesses for which Φ_q (rates - guess) =
-        residual.
-        """
+    def rates(self, phi_q: Array, guess: Array, gamma: Array | float = 0.0) -> Array:
+        """Return the rates (N, nv) nearest to the guesses for which Φ_q rates = γ (N, m)."""
         step = np.zeros_like(guess)
-        newton, keep = self._last(phi_q, self._dimensionless(phi_q))
-        step[:, self.free] = newton.onto(-residual * keep / self.rows)
+        missing = gamma - np.einsum("nij,nj->ni", phi_q, guess)
+        decomposed, keep = self._last(phi_q, self._dimensionless(phi_q))
+        step[:, self.free] = decomposed.onto(-missing * keep / self.rows)
         return np.asarray(guess + step * self.scale)
 
     def openings(self, phi_q: Array, v: Array) -> Array:
