@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import shared
+from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import vector
+from mbd_bridge.motion.options import ExternalReadingOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.motion.external import ExternalForces
+
+
+TABLES = {"axes": "in", "point": "point", "outside": "outside", "rename": "rename", "unit": "unit"}
+"""Options of tables of forces, and what they are called behind --external-."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, recording: bool = True) -> None:
@@ -32,57 +38,19 @@ def add_arguments(parser: argparse.ArgumentParser, *, recording: bool = True) ->
         "axes about its origin; LINK.world.fx: in the world's axes; LINK.px [m] ...: point of "
         "action. Linear between rows",
     )
-    group.add_argument(
-        "--external-in",
-        choices=("link", "world"),
-        help="axes of columns that do not say them (link, or what the file says: # axes: world)",
-    )
-    group.add_argument(
-        "--external-point",
-        type=vector,
-        metavar="x,y,z",
-        help="point of action in the link's frame, m (its origin, or what the file says)",
-    )
-    group.add_argument(
-        "--external-outside",
-        choices=("zero", "hold", "repeat"),
-        help="beyond the ends of a table: no force, that of the end, or once more from its "
-        "beginning (of a whole turn); default: zero where it ends with zero, else refused",
-    )
-    group.add_argument(
-        "--external-rename",
-        nargs="+",
-        default=[],
-        metavar="THERE=HERE",
-        help="names of columns of --external, such as F1=ram.fz; F1= leaves one out",
-    )
-    group.add_argument(
-        "--external-unit",
-        nargs="+",
-        default=[],
-        metavar="UNIT",
-        help="units of columns of --external that do not say theirs, such as mm kN: of angles, "
-        "lengths, forces and moments",
-    )
-    if not recording:
-        return
-    group.add_argument(
-        "--sensor",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="LINK=PREFIX",
-        help="columns of MOTION that begin with PREFIX (PREFIX.fx, PREFIX.force.x, PREFIX_0 ...) "
-        "are those of a force/torque sensor in LINK's frame, compensated for what is behind it, "
-        "and act as an external force",
-    )
-    group.add_argument(
-        "--sensor-reads",
-        choices=("environment", "parent"),
-        default="environment",
-        help="what sensors read: the force of the environment on LINK (default), or that of the "
-        "part before it, which has the other sign",
-    )
+    words: dict[str, dict[str, Any]] = {
+        name: {"flag": f"--external-{flag}", "dest": f"external_{flag}"}
+        for name, flag in TABLES.items()
+    }
+    words["point"]["type"] = vector
+    words["rename"] |= {"nargs": "+", "default": []}
+    words["unit"] |= {"nargs": "+", "default": []}
+    add_options(group, ExternalReadingOptions, TABLES, **words)
+    if recording:
+        sensors = {"flag": "--sensor", "dest": "sensor", "nargs": "+", "action": "extend"}
+        reads = {"flag": "--sensor-reads", "dest": "sensor_reads"}
+        changes: dict[str, dict[str, Any]] = {"sensors": {**sensors, "default": []}, "reads": reads}
+        add_options(group, ExternalReadingOptions, changes, **changes)
 
 
 def read(

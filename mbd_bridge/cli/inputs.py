@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from mbd_bridge.cli import shared
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.simulation.options import GivenActsOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -24,29 +26,10 @@ SUFFIXES = (".csv", ".txt", ".parquet", ".npz", ".h5", ".hdf5")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of prescribed motions and forces."""
-    parser.add_argument(
-        "--prescribe",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=WHAT",
-        help="prescribed motions, whatever force they take: a formula of t (crank=2*pi*t, "
-        "slide=20mm*sin(3t)), a number, or a table with a column 'time' (crank=motion.csv, or "
-        "crank=motion.csv:COLUMN)",
-    )
-    parser.add_argument(
-        "--torque",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=WHAT",
-        help="forces along velocities, N m or N, given in the same ways (crank=5)",
-    )
-    parser.add_argument(
-        "--effort-limits",
-        action="store_true",
-        help="hold the forces of --torque at the <limit effort> of the file",
-    )
+    pairs = {"nargs": "+", "action": "extend", "default": []}
+    motions = {**pairs, "flag": "--prescribe", "dest": "prescribe"}
+    names = ("prescribed", "torque", "effort_limits")
+    add_options(parser, GivenActsOptions, names, prescribed=motions, torque=pairs)
 
 
 def motions(robot: Mechanism, words: list[str]) -> dict[str, FormulaOrTable]:

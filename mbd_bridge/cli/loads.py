@@ -9,7 +9,7 @@ from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
-from mbd_bridge.loads.options import ConventionOptions
+from mbd_bridge.loads.options import ConventionOptions, ReactionOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import LoadInputs
@@ -42,11 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_stated(parser)
     add_convention(parser)
-    parser.add_argument(
-        "--reaction",
-        action="store_true",
-        help="add the load without the actuation's part: what the bearing carries",
-    )
+    add_options(parser, ReactionOptions, ("reaction",))
     parser.add_argument(
         "--digits",
         type=_digits,

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, ForwardRef, Literal, TypeVar, cast, get_args, get_origin
 
 from mbd_bridge.base.options import Option, options_of
-from mbd_bridge.cli.parser import NamesAction
+from mbd_bridge.cli.parser import NamesAction, from_zero, whole_number
 
 Group = TypeVar("Group")
 
@@ -64,8 +64,10 @@ def _words(option: Option, annotation: Any) -> dict[str, Any]:
         words["metavar"] = option.metavar
         if isinstance(annotation, ForwardRef) and annotation.__forward_arg__.startswith(NAMES):
             words |= {"nargs": "+", "action": NamesAction, "default": None}
-        elif types[0] in (int, float):
-            words["type"] = types[0]
+        elif types[0] is int:
+            words["type"] = from_zero if option.default == 0 else whole_number
+        elif types[0] is float:
+            words["type"] = float
     known = option.default not in (None, "", ()) and f"default {option.default}" not in text
     return {**words, "help": f"{text} (default {option.default})" if known else text}
 

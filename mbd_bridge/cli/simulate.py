@@ -10,7 +10,10 @@ import numpy as np
 
 from mbd_bridge.cli import external, inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
-from mbd_bridge.cli.parser import OutputFile, add_output, add_robot, whole_number
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.cli.parser import OutputFile, add_output, add_robot
+from mbd_bridge.loads.options import ActuationOptions
+from mbd_bridge.simulation.options import SimulateOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -48,58 +51,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("--seconds", type=float, required=True, metavar="T", help="how long, s")
-    parser.add_argument(
-        "--step", type=float, default=1e-3, metavar="H", help="of the integration, s (0.001)"
-    )
+    add_options(parser, SimulateOptions, ("step",))
     add_state(parser)
     inputs.add_arguments(parser)
     external.add_arguments(parser, recording=False)
-    parser.add_argument(
-        "--every", type=whole_number, default=1, metavar="K", help="write every K-th step (1)"
-    )
+    add_options(parser, SimulateOptions, ("every",))
     shared.add_joints(parser, "joints whose loads are written too (tree and loop joints), or all")
     shared.add_actuated(
         parser, "prescribed motions and --torque carry the loads of --joints as they do in the run"
     )
-    parser.add_argument(
-        "--minimum-norm",
-        action="store_true",
-        help="allow more actuated joints; what they share is the smallest for the loop joints",
-    )
+    add_options(parser, ActuationOptions, ("minimum_norm",))
     add_output(parser)
-    parser.add_argument(
-        "--method",
-        default="projection",
-        metavar="NAME",
-        help="how loops are kept: projection (compiled), svd, qr, multipliers, "
-        "projection-reference",
-    )
-    parser.add_argument(
-        "--integrator",
-        default="rk4",
-        metavar="NAME",
-        help="rk4 or ab3 with steps of --step, and so newmark, hht, generalised_alpha for stiff "
-        "machines; abm, scipy:RK45, scipy:LSODA, ... choose their own",
-    )
-    parser.add_argument(
-        "--tolerance", type=float, default=1e-8, metavar="E", help="of steps of their own (1e-8)"
-    )
-    parser.add_argument(
-        "--checkpoint",
-        type=OutputFile,
-        metavar="FILE",
-        help="keep the run in this .npz file as it goes; if it was killed, the same command with "
-        "--resume goes on from there, to the same digits",
-    )
+    add_options(parser, SimulateOptions, ("method", "integrator", "tolerance"))
+    add_options(parser, SimulateOptions, ("checkpoint",), checkpoint={"type": OutputFile})
     parser.add_argument(
         "--resume", action="store_true", help="go on from the checkpoint, if it is there"
     )
-    parser.add_argument(
-        "--checkpoint-every",
-        type=whole_number,
-        metavar="K",
-        help="steps between checkpoints (100000; other methods and integrators 2000)",
-    )
+    add_options(parser, SimulateOptions, ("checkpoint_every",))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import external, motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
 from mbd_bridge.cli.options import add_options
-from mbd_bridge.cli.parser import NamesAction, OutputFile, add_robot
-from mbd_bridge.view.options import OverlayOptions
+from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.simulation.options import StepOptions
+from mbd_bridge.view.options import LookOptions, OverlayOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -61,18 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, metavar="T", help="simulate so long, s, and play that"
     )
-    parser.add_argument(
-        "--step", type=float, default=1e-3, metavar="H", help="of this simulation, s (0.001)"
-    )
+    add_options(parser, StepOptions)
     add_state(parser)
-    parser.add_argument(
-        "--loads",
-        nargs="+",
-        action=NamesAction,
-        default=[],
-        metavar="JOINT",
-        help="joints whose loads are drawn (tree and loop joints), or all",
-    )
+    add_options(parser, LookOptions, ("loads",), loads={"default": []})
     shared.add_actuated(parser)
     motion_file.add_arguments(parser, near=False)
     external.add_arguments(parser)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
-from mbd_bridge.cli.parser import OutputFile, add_robot, from_zero, whole_number
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
+from mbd_bridge.loads.options import WorkspaceOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.poses import PoseExtreme, WorstPoses
@@ -36,29 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=whole_number, default=2**17, metavar="N", help="poses (131072)"
     )
-    parser.add_argument(
-        "--range",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=LOW:HIGH",
-        help="of a coordinate, rad or m, or with units: elbow=-30deg:90deg; or one value",
-    )
+    ranges = {**motion_file.PAIRS, "flag": "--range", "dest": "range"}
+    add_options(parser, WorkspaceOptions, ("ranges",), ranges=ranges)
     motion_file.add_near(parser)
     add_convention(parser)
     loop_loads.add_arguments(parser)
-    parser.add_argument(
-        "--clearance",
-        type=float,
-        default=0.01,
-        metavar="X",
-        help="with loops: poses nearer to a singular position or a dead centre are left out, as "
-        "loads have no bound there; 0 is singular (0.01)",
-    )
+    add_options(parser, WorkspaceOptions, ("clearance", "seed"))
     parser.add_argument(
         "--no-refine", action="store_true", help="the samples' extremes only, without the search"
     )
-    parser.add_argument("--seed", type=from_zero, default=0, metavar="N", help="of the poses (0)")
     shared.add_threads(parser, "poses")
     parser.add_argument(
         "-o", "--output", type=OutputFile, metavar="FILE", help="write values and poses as .json"

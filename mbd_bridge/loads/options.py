@@ -59,7 +59,7 @@ class ReactionOptions(ConventionOptions, total=False):
 
     Parameters
     ----------
-    reaction : give the load without the actuation's part as well
+    reaction : give the load without the actuation's part as well: what the bearing carries
     """
 
     reaction: Annotated[bool, Option(False)]
@@ -135,11 +135,26 @@ class WorkspaceOptions(TypedDict, total=False):
     seed : of the sequence
     """
 
-    ranges: Annotated["Ranges", Option(None)]
+    ranges: Annotated[
+        "Ranges",
+        Option(
+            None,
+            "NAME=LOW:HIGH",
+            "of a coordinate, rad or m, or with units: elbow=-30deg:90deg; or one value",
+        ),
+    ]
     near: Annotated["InitialGuess", Option(None)]
     actuated: Annotated["Iterable[str] | str | None", Option(None)]
-    clearance: Annotated[float, Option(CLEARANCE)]
-    seed: Annotated[int, Option(0)]
+    clearance: Annotated[
+        float,
+        Option(
+            CLEARANCE,
+            "X",
+            "with loops: poses nearer to a singular position or a dead centre are left out, as "
+            "loads have no bound there; 0 is singular",
+        ),
+    ]
+    seed: Annotated[int, Option(0, "N")]
 
 
 class WorstPoseOptions(ConventionOptions, WorkspaceOptions, total=False):

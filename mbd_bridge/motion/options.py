@@ -4,16 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
 
 from mbd_bridge.base.options import Option, option_group
+from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from mbd_bridge.motion.external import Reads
-    from mbd_bridge.motion.external.force import Direction, Outside
     from mbd_bridge.motion.frames import Frames
     from mbd_bridge.motion.smoothing import Smooth
     from mbd_bridge.solve.assembly import InitialGuess
-    from mbd_bridge.solve.wrenches import Axes
 
 REACHED = 1e-9
 """Residual, rad or of the machine's size, at which a position is what is recorded: it is closed to
@@ -24,6 +22,15 @@ Gaps = Literal["refuse", "drop"]
 
 Clock = Literal["header", "bag"]
 """Times of a bag: the stamps in its messages, or when they were recorded."""
+
+Outside = Literal["zero", "hold", "repeat"]
+"""What acts beyond the ends of a table of forces: nothing, the end's value, the table again."""
+
+Direction = Literal["rising", "falling"]
+"""While the coordinate grows, or falls."""
+
+Reads = Literal["environment", "parent"]
+"""Whose force on its link a sensor reads."""
 
 SmoothMethod = Literal["auto", "spline", "savgol", "lowpass", "off"]
 """How positions are smoothed before rates are derived."""
@@ -134,11 +141,63 @@ class ExternalReadingOptions(TypedDict, total=False):
         moments
     """
 
-    axes: Annotated["Axes | None", Option(None)]
-    point: Annotated["ArrayLike | None", Option(None)]
-    outside: Annotated["Outside | None", Option(None)]
-    direction: Annotated["Direction | None", Option(None)]
-    sensors: Annotated["Mapping[str, str] | None", Option(None)]
-    reads: Annotated["Reads", Option("environment")]
-    rename: Annotated["Mapping[str, str | None] | None", Option(None)]
-    unit: Annotated["Sequence[str] | str", Option(())]
+    axes: Annotated[
+        Axes | None,
+        Option(
+            None,
+            shell="axes of columns that do not say them (link, or what the file says: "
+            "# axes: world)",
+        ),
+    ]
+    point: Annotated[
+        "ArrayLike | None",
+        Option(
+            None,
+            "x,y,z",
+            "point of action in the link's frame, m (its origin, or what the file says)",
+        ),
+    ]
+    outside: Annotated[
+        Outside | None,
+        Option(
+            None,
+            shell="beyond the ends of a table: no force, that of the end, or once more from its "
+            "beginning (of a whole turn); default: zero where it ends with zero, else refused",
+        ),
+    ]
+    direction: Annotated[Direction | None, Option(None)]
+    sensors: Annotated[
+        "Mapping[str, str] | None",
+        Option(
+            None,
+            "LINK=PREFIX",
+            "columns of MOTION that begin with PREFIX (PREFIX.fx, PREFIX.force.x, PREFIX_0 ...) "
+            "are those of a force/torque sensor in LINK's frame, compensated for what is behind "
+            "it, and act as an external force",
+        ),
+    ]
+    reads: Annotated[
+        Reads,
+        Option(
+            "environment",
+            shell="what sensors read: the force of the environment on LINK, or that of the part "
+            "before it, which has the other sign",
+        ),
+    ]
+    rename: Annotated[
+        "Mapping[str, str | None] | None",
+        Option(
+            None,
+            "THERE=HERE",
+            "names of columns of --external, such as F1=ram.fz; F1= leaves one out",
+        ),
+    ]
+    unit: Annotated[
+        "Sequence[str] | str",
+        Option(
+            (),
+            "UNIT",
+            "units of columns of --external that do not say theirs, such as mm kN: of angles, "
+            "lengths, forces and moments",
+        ),
+    ]

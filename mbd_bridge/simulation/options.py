@@ -63,12 +63,30 @@ class GivenActsOptions(TypedDict, total=False):
     inputs : what each `mbd.Input` of torque and external gets, whatever may be given there itself
     """
 
-    torque: Annotated["Torque", Option(None)]
-    effort_limits: Annotated[bool, Option(False)]
+    torque: Annotated[
+        "Torque",
+        Option(
+            None,
+            "NAME=WHAT",
+            "forces along velocities, N m or N, given in the same ways (crank=5)",
+        ),
+    ]
+    effort_limits: Annotated[
+        bool, Option(False, shell="hold the forces of --torque at the <limit effort> of the file")
+    ]
     external: Annotated["External | None", Option(None)]
     external_in: Annotated[Axes, Option("link")]
     forces: Annotated["Iterable[ForceElement] | None", Option(None)]
-    prescribed: Annotated["Mapping[str, Prescribed] | None", Option(None)]
+    prescribed: Annotated[
+        "Mapping[str, Prescribed] | None",
+        Option(
+            None,
+            "NAME=WHAT",
+            "prescribed motions, whatever force they take: a formula of t (crank=2*pi*t, "
+            "slide=20mm*sin(3t)), a number, or a table with a column 'time' (crank=motion.csv, or "
+            "crank=motion.csv:COLUMN)",
+        ),
+    ]
     parameters: Annotated["ParameterValues | None", Option(None)]
     inputs: Annotated["Mapping[str, Any] | None", Option(None)]
 
@@ -164,7 +182,9 @@ class CompiledStepOptions(StepOptions, total=False):
         fixed length
     """
 
-    integrator: Annotated[CompiledIntegrator | Scheme, Option("rk4")]
+    integrator: Annotated[
+        CompiledIntegrator | Scheme, Option("rk4", "NAME", "rk4, or an implicit one")
+    ]
 
 
 @option_group
@@ -249,9 +269,24 @@ class MethodOptions(TypedDict, total=False):
         integrators, run from Python: some hundred microseconds a step)
     """
 
-    method: Annotated["MethodName", Option("projection")]
-    integrator: Annotated["IntegratorName | Scheme", Option("rk4")]
-    tolerance: Annotated[float, Option(TOLERANCE)]
+    method: Annotated[
+        "MethodName",
+        Option(
+            "projection",
+            "NAME",
+            "how loops are kept: projection (compiled), svd, qr, multipliers, projection-reference",
+        ),
+    ]
+    integrator: Annotated[
+        "IntegratorName | Scheme",
+        Option(
+            "rk4",
+            "NAME",
+            "rk4 or ab3 with steps of --step, and so newmark, hht, generalised_alpha for stiff "
+            "machines; abm, scipy:RK45, scipy:LSODA, ... choose their own",
+        ),
+    ]
+    tolerance: Annotated[float, Option(TOLERANCE, "E", "of steps of their own")]
     most_evaluations: Annotated[int, Option(EVALUATIONS, "N")]
     correction: Annotated["Correction", Option("state")]
     history: Annotated[bool, Option(False)]
@@ -277,7 +312,15 @@ class AloneOptions(TypedDict, total=False):
     """
 
     check: Annotated[bool, Option(True)]
-    checkpoint: Annotated["str | PathLike[str] | None", Option(None, "FILE")]
+    checkpoint: Annotated[
+        "str | PathLike[str] | None",
+        Option(
+            None,
+            "FILE",
+            "keep the run in this .npz file as it goes; if it was killed, the same command with "
+            "--resume goes on from there, to the same digits",
+        ),
+    ]
     checkpoint_every: Annotated[int | None, Option(None, "N")]
     events: Annotated["Mapping[str, Watch] | None", Option(None)]
 

@@ -6,7 +6,9 @@ import argparse
 
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state
-from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.simulation.options import OwnStepOptions, RecordOptions
 
 EXAMPLE = "mbd run machine.urdf --seconds 60", "at wall-clock pace, with its jitter"
 SUMMARY = "run a mechanism at wall-clock pace, and measure jitter"
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("--seconds", type=float, metavar="T", help="how long, s of the motion")
-    parser.add_argument("--step", type=float, default=1e-3, metavar="H", help="fixed, s (0.001)")
+    add_options(parser, OwnStepOptions, ("step",))
     parser.add_argument(
         "--rate", type=float, default=1.0, metavar="R", help="s of the motion in a second (1)"
     )
@@ -44,15 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="after a late step, those that are due follow at once (catch up), or the clock waits "
         "(slip)",
     )
-    parser.add_argument(
-        "--integrator", default="rk4", metavar="NAME", help="rk4 (default), or an implicit one"
-    )
+    add_options(parser, OwnStepOptions, ("integrator",))
     parser.add_argument("--window", action="store_true", help="show it in a window")
     add_state(parser)
     inputs.add_arguments(parser)
-    parser.add_argument(
-        "--every", type=whole_number, default=1, metavar="K", help="record every K-th step (1)"
-    )
+    add_options(parser, RecordOptions)
     parser.add_argument(
         "-o",
         "--output",

@@ -1,6 +1,6 @@
 """External forces of a process: tables over time, a coordinate or a link's position; sensors."""
 
-from mbd_bridge.motion.external.files import Reads, external_from_file
+from mbd_bridge.motion.external.files import external_from_file
 from mbd_bridge.motion.external.force import ExternalForce
 from mbd_bridge.motion.external.forces import (
     ExternalForces,
@@ -8,6 +8,7 @@ from mbd_bridge.motion.external.forces import (
     external_forces,
     wrenches_at,
 )
+from mbd_bridge.motion.options import Reads
 
 __all__ = [
     "ExternalForce",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Literal, Unpack, get_args
+from typing import Unpack, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from mbd_bridge.motion.external.force import (
 )
 from mbd_bridge.motion.external.forces import ExternalForces
 from mbd_bridge.motion.match_columns import TIMES, Spellings, plain
-from mbd_bridge.motion.options import ExternalReadingOptions
+from mbd_bridge.motion.options import ExternalReadingOptions, Reads
 from mbd_bridge.solve.wrenches import check_axes
 
 # External forces from the columns of a table.
@@ -306,7 +306,6 @@ class ForceNaming:
 # exerts: a reading must be compensated for them. That of "parent" is then the environment's force
 # with the other sign.
 
-Reads = Literal["environment", "parent"]
 
 SPELLINGS = (
     re.compile(r"[._/ ]?(?P<kind>[fm])(?P<axis>[xyz])"),

@@ -25,6 +25,7 @@ from mbd_bridge.functions import Table, arctan2, cos, greater, sin, where
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import coordinate_units
+from mbd_bridge.motion.options import Direction, Outside
 from mbd_bridge.solve.prepared import Prepared
 
 # What a force is tabulated over: time, a coordinate, or where a link is in the world.
@@ -125,8 +126,6 @@ def abscissa_of(model: Model, name: str) -> Abscissa | None:
 Reference = Literal["link", "world", "origin"]
 """In the link's axes or the world's, about a point of the link; or in the world's axes about the
 *world's* origin."""
-Outside = Literal["zero", "hold", "repeat"]
-Direction = Literal["rising", "falling"]
 OUTSIDE: tuple[Outside, ...] = get_args(Outside)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 BEYOND: dict[Outside, str] = {
