@@ -202,7 +202,6 @@ UNGUARDED = {
     ("accelerations lead off the loops", "FMU"): "C source has no second opinion",
     ("loops open at the start", "other loop"): "whose loop it is checks the start",
     ("states of force elements diverge", "variable"): "implicit steps take what is stiff",
-    ("states of force elements diverge", "Python"): "open",
 }
 """Guards that a road does not have, and why."""
 

@@ -159,9 +159,19 @@ class StateWatch:
             both = step(now.after(0.5 * h, half), 0.5 * h)
             if not all(one.risk < STEP_RISK for one in (whole, half, both)):
                 return  # near a singular position, where steps are taken with more care
-            z = self._z(now.carried)
+        self.compare(self._z(now.carried), self._z(whole.carried), self._z(both.carried), h)
+
+    def compare(self, z: Array, whole: Array, both: Array, h: float) -> None:
+        """Compare states after a step of h seconds from z, and after two of half its length.
+
+        Raises
+        ------
+        SolveError
+            One has left its course for good.
+        """
+        with np.errstate(all="ignore"):
             self._largest = np.maximum(self._largest, np.abs(z))
-            apart = np.abs(self._z(whole.carried) - self._z(both.carried))
+            apart = np.abs(whole - both)
             wrong = ~(apart <= STATE_ERROR * self._largest + LEAST_STATE)  # nan is bad
         astray, self._wrong = np.flatnonzero(wrong & self._wrong), wrong
         if len(astray):

@@ -23,7 +23,7 @@ from mbd_bridge.equations.flexible import damping_forces
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.loops import opening
-from mbd_bridge.simulation.guards.step_length import too_long
+from mbd_bridge.simulation.guards.step_length import StateWatch, too_long
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import (
@@ -138,6 +138,7 @@ class PythonRun(MotionRun):
         self._fixed = self.way.fixed
         # variable steps end at the records, fixed ones at every step
         self._stride = 1 if self._fixed else problem.every
+        self._watch = StateWatch(problem.trajectory.system.states.names)
         self._stride_look, self._looks = max(1, problem.steps // LOOKS), 0
         self._power = Power(problem)
         # y: coordinates, velocities, states of force elements, and the work if something acts
@@ -380,6 +381,7 @@ class PythonRun(MotionRun):
             problem = too_long(model, one[:nq], two[:nq], self.problem.h)
             if problem is not None:
                 raise problem
+        self._watch.compare(self._z(self.y), self._z(one), self._z(two), self.problem.h)
 
     def told_by(self) -> tuple[object, ...]:
         """Return the options, and numbers of a user's formula."""
