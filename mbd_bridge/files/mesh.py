@@ -19,7 +19,6 @@ from mbd_bridge.files.surface import (
     Budget,
     Colour,
     Material,
-    Shaded,
     Surface,
     Texture,
     at_corners,
@@ -276,6 +275,3 @@ def read_mesh(path: str) -> tuple[Surface, ...]:
     if not all(np.isfinite(surface.vertices).all() for surface in surfaces):
         raise FileError("a vertex is not finite where its nodes put it; export it anew", path)
     return surfaces
-
-
-__all__ = ["Colour", "Shaded", "Surface", "Texture", "read_mesh"]

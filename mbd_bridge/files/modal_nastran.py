@@ -6,7 +6,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -492,16 +492,13 @@ def _with_satellites(plain: RawModes, deck: NastranModel, rows: Whole) -> RawMod
             )
         assert modes.masses is not None
         assert modes.inertias is not None
-        modes = RawModes(
-            plain.source,
-            np.append(modes.numbers, modes.numbers.max() + 1),
-            np.vstack([modes.nodes, modes.nodes[row] + mass.offset]),
-            np.concatenate([modes.displacement, move[:, None]], axis=1),
-            np.concatenate([modes.rotation, turn[:, None]], axis=1),
-            plain.frequencies,
-            modal_mass=plain.modal_mass,
+        modes = replace(
+            modes,
+            numbers=np.append(modes.numbers, modes.numbers.max() + 1),
+            nodes=np.vstack([modes.nodes, modes.nodes[row] + mass.offset]),
+            displacement=np.concatenate([modes.displacement, move[:, None]], axis=1),
+            rotation=np.concatenate([modes.rotation, turn[:, None]], axis=1),
             masses=np.append(modes.masses, mass.mass),
             inertias=np.concatenate([modes.inertias, np.zeros((1, 3, 3))]),
-            labels=plain.labels,
         )
     return modes

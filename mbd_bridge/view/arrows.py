@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.files.mesh import Colour, Surface
+from mbd_bridge.files.surface import Colour, Surface
 from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring
 from mbd_bridge.forces.points import PointElement, link_or_ground
 from mbd_bridge.model import Model

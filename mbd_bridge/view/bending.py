@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.files.mesh import Surface
+from mbd_bridge.files.surface import Surface
 from mbd_bridge.model import Model
 from mbd_bridge.model.flexible import Beam, ModalBasis, SectionTable
 from mbd_bridge.model.flexible.integrals import station_shape

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import warn
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.files.mesh import Colour, Surface
+from mbd_bridge.files.surface import Colour, Surface
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.model import Model

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mbd_bridge.files.mesh import Colour
+from mbd_bridge.files.surface import Colour
 from mbd_bridge.model import Model
 from mbd_bridge.model.joint_table import DEFLECTION
 from mbd_bridge.model.spatial import Array, homogeneous, rotation_that_takes_z_to

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import MissingPackageError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.files.mesh import Colour, Shaded, Texture
+from mbd_bridge.files.surface import Colour, Shaded, Texture
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view.camera import Area, Camera, arranged
 from mbd_bridge.view.draw_loads import Label, Moment, Take

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.files.mesh import Colour, Shaded, Surface
+from mbd_bridge.files.surface import Colour, Shaded, Surface
 from mbd_bridge.model.spatial import Array
 
 CREASE = np.cos(np.deg2rad(40.0))

@@ -15,7 +15,8 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError, count, some, warn
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.files.mesh import Colour, Surface, Texture, read_mesh
+from mbd_bridge.files.mesh import read_mesh
+from mbd_bridge.files.surface import Colour, Surface, Texture
 from mbd_bridge.model import Model
 from mbd_bridge.model.description import Geometry
 from mbd_bridge.model.spatial import (

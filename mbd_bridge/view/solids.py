@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from mbd_bridge.files.mesh import Surface
+from mbd_bridge.files.surface import Surface
 from mbd_bridge.model.spatial import Array
 
 ROUND = 24

@@ -10,7 +10,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.cli import main
-from mbd_bridge.files.mesh import Surface
+from mbd_bridge.files.surface import Surface
 from mbd_bridge.model.flexible.basis import analytic_modes
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, _split, beam_surface, sliced

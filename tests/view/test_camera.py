@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbd_bridge.files.mesh import Surface
+from mbd_bridge.files.surface import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.camera import Camera, direction, framing
 from mbd_bridge.view.picture import LIGHT, RayCanvas

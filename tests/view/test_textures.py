@@ -12,7 +12,8 @@ from PIL import Image
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MbdWarning
-from mbd_bridge.files.mesh import Texture, read_mesh
+from mbd_bridge.files.mesh import read_mesh
+from mbd_bridge.files.surface import Texture
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import sliced
 from mbd_bridge.view.picture import Sampler

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.files.mesh import Surface
+from mbd_bridge.files.surface import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.load_scale import shown_loads

@@ -19,7 +19,7 @@ import numpy as np
 
 from mbd_bridge.engines.pybullet.client import engine
 from mbd_bridge.engines.quiet import quiet
-from mbd_bridge.files.mesh import Shaded
+from mbd_bridge.files.surface import Shaded
 from mbd_bridge.model.spatial import Array
 
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,21 +56,38 @@ MAX_CELLS = 100_000_000
 WRITTEN = 1_000_000
 """Cells that are collected before they are written, 8 MB."""
 
+
+class Kind(NamedTuple):
+    """A kind of files: its module, imported when it is used, and the names of what is in it.
+
+    Attributes
+    ----------
+    source, rows : who reads, and who writes, where this kind is written
+    packages : returns what both need, or says what is missing
+    """
+
+    module: str
+    source: str
+    rows: str = ""
+    packages: str = ""
+
+    def load(self, name: str) -> Any:
+        """Return what has a name in the module."""
+        return getattr(importlib.import_module(f"{__name__}.{self.module}"), name)
+
+
 KINDS = {
-    ".parquet": ("parquet", "ParquetSource", "parquet_rows", "packages"),
-    ".npz": ("npz", "NpzSource", "npz_rows"),
-    ".h5": ("hdf5", "Hdf5Source", "hdf5_rows", "package"),
-    ".hdf5": ("hdf5", "Hdf5Source", "hdf5_rows", "package"),
+    ".parquet": Kind("parquet", "ParquetSource", "parquet_rows", "packages"),
+    ".npz": Kind("npz", "NpzSource", "npz_rows"),
+    ".h5": Kind("hdf5", "Hdf5Source", "hdf5_rows", "package"),
+    ".hdf5": Kind("hdf5", "Hdf5Source", "hdf5_rows", "package"),
+    ".xlsx": Kind("excel", "ExcelSource"),
+    ".xlsm": Kind("excel", "ExcelSource"),
+    ".mat": Kind("matlab", "MatlabSource"),
 }
-"""By suffix: the module, imported when it is used; in it who reads, who writes, what both need."""
-READ_ONLY = {
-    ".xlsx": ("excel", "ExcelSource"),
-    ".xlsm": ("excel", "ExcelSource"),
-    ".mat": ("matlab", "MatlabSource"),
-}
-"""By suffix: the module and in it who reads; these kinds are not written."""
-PACKAGE = 3
-"""Where in `KINDS` the function is that returns the packages, or says which are missing."""
+"""By suffix."""
+WRITABLE = {suffix: kind for suffix, kind in KINDS.items() if kind.rows}
+"""Those that are written, too."""
 TEXT = (".csv", ".txt", ".dat", "")
 """Suffixes of files that are written as CSV text."""
 
@@ -87,18 +104,15 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
     """
     name = file_path("path", path)
     suffix = Path(name).suffix.lower()
-    if suffix not in (*KINDS, *READ_ONLY) and SHEET not in name.lower():
+    if suffix not in KINDS and SHEET not in name.lower():
         note_input(name)
         if (plugin := _plugin(suffix)) is not None:
             return WholeTable(plugin.read(regular_file(name)))
         return TextSource(name)
     regular_file(without_sheet(name))
-    if suffix in KINDS:
-        made: TableSource = _of(suffix, 1)(name)
-    else:
-        module, reader = READ_ONLY.get(suffix, READ_ONLY[".xlsx"])
-        made = getattr(importlib.import_module(f"{__name__}.{module}"), reader)(name)
-    return made
+    kind = KINDS.get(suffix, KINDS[".xlsx"])
+    source: TableSource = kind.load(kind.source)(name)
+    return source
 
 
 def read_table(
@@ -182,29 +196,23 @@ def _significant(digits: int | None) -> int | None:
 
 def _check_kind(path: str | os.PathLike[str]) -> None:
     suffix = Path(path).suffix.lower()
-    if suffix not in (*KINDS, *TEXT) and not hasattr(_plugin(suffix), "write"):
+    if suffix not in (*WRITABLE, *TEXT) and not hasattr(_plugin(suffix), "write"):
         others = (f".{name}" for name in extensions("tables"))
         raise FileError(
             f"no kind of table has the suffix {suffix!r}; available: "
-            f"{', '.join(('.csv', *KINDS, *others))}",
+            f"{', '.join(('.csv', *WRITABLE, *others))}",
             os.fspath(path),
         )
-    if len(KINDS.get(suffix, ())) > PACKAGE:
-        _of(suffix, PACKAGE)(os.fspath(path))
+    if suffix in WRITABLE and (packages := WRITABLE[suffix].packages):
+        WRITABLE[suffix].load(packages)(os.fspath(path))
 
 
 def _plugin(suffix: str) -> Any:
     """Return what reads and perhaps writes tables with a suffix of no kind of ours, or None."""
-    if suffix in (*KINDS, *READ_ONLY, *TEXT):
+    if suffix in (*KINDS, *TEXT):
         return None
     plugin = extensions("tables").get(suffix.removeprefix("."))
     return None if plugin is None else plugin.load()
-
-
-def _of(suffix: str, place: int) -> Any:
-    """Return what reads or writes a kind of file."""
-    module = importlib.import_module(f"{__name__}.{KINDS[suffix][0]}")
-    return getattr(module, KINDS[suffix][place])
 
 
 class TableWriter:
@@ -270,7 +278,7 @@ class TableWriter:
                 yield write
                 self._flush(write)
             return
-        if self._suffix not in KINDS:
+        if self._suffix not in WRITABLE:
             blocks = list[Floats]()
             yield blocks.append
             self._flush(blocks.append)
@@ -280,7 +288,8 @@ class TableWriter:
                 table = ColumnTable(self.columns, whole, None, self.path, self.attributes)
                 _plugin(self._suffix).write(temporary, table)
             return
-        make = _of(self._suffix, 2)
+        kind = WRITABLE[self._suffix]
+        make = kind.load(kind.rows)
         with (
             whole_path(self.path) as temporary,
             make(temporary, self.columns, self.attributes) as write,

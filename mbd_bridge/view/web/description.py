@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.readable import FROM, SMALL
-from mbd_bridge.files.mesh import Colour, Surface, Texture
+from mbd_bridge.files.surface import Colour, Surface, Texture
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model.model import ModelLink
 from mbd_bridge.model.spatial import Array
