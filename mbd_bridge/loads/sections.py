@@ -171,7 +171,7 @@ class SectionSolver:
             return (section_loads(model, self._cuts, q, v, a, of),)
 
         sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "loads": 6 * len(self._bodies)}
-        what = f"sections {self.flexible.link} {self.x.tolist()}"
+        what = self.flexible.link, self.x
         return model_kernel(model, "section_loads", sizes, ("loads",), function, what)
 
     def __call__(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench: Array) -> SectionLoads:

@@ -115,9 +115,8 @@ class LoadSolver:
 
             return function
 
-        places = [tuple(place) for place in asked]
-        self._what = f"{places} {request.convention.form!r} {request.reaction}"
-        what = self._applied.identity(f"{self._what} loads {closed}")
+        self._what = asked, request.convention.form, request.reaction
+        what = self._what, closed, self._applied
         self.kernel = variants_kernel(
             model, parameters, "joint_loads", inputs, outputs, function_of, what
         )
@@ -379,7 +378,7 @@ class LoadSolver:
         inputs = {"q": self.model.nq, "open": PROBES * rows}
         inputs |= {} if self.point is None else {"point": 3}
         outputs = ("wrench", "actuation", "reaction")[: 3 if self.request.reaction else 2]
-        name, what = "open_loads", f"{self._what} open"
+        name, what = "open_loads", self._what
         return variants_kernel(self.model, parameters, name, inputs, outputs, function_of, what)
 
     def flags(self, q: ArrayLike, basis: Array, *more: ArrayLike) -> tuple[Array, ...]:

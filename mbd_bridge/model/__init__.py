@@ -3,7 +3,7 @@
 from mbd_bridge.model.build import EARTH, build_model, rebuilt
 from mbd_bridge.model.builder import Builder
 from mbd_bridge.model.cut_table import CUT_ROWS, Across, Along, Coupled, Cut, Distance, Height, Slip
-from mbd_bridge.model.digest import digest
+from mbd_bridge.model.digest import address, digest
 from mbd_bridge.model.flexible_links import FlexibleBody
 from mbd_bridge.model.joint_table import JOINT_TYPES, JointMotion, JointType
 from mbd_bridge.model.model import (
@@ -49,6 +49,7 @@ __all__ = [
     "ModelLink",
     "Slip",
     "TreeEdge",
+    "address",
     "build_model",
     "digest",
     "distance_matrix",

@@ -15,7 +15,7 @@ from mbd_bridge.equations.centroid import Centroid, centroid
 from mbd_bridge.equations.frames import FrameKinematics, Reference, frame_kinematics
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.model import Model
+from mbd_bridge.model import Model, address
 from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.solve.check_states import unit_quaternions
 from mbd_bridge.solve.model_kernel import model_kernel
@@ -44,12 +44,6 @@ class NamedFrame:
     name: str
     body: int
     place: Frame
-
-    @property
-    def identity(self) -> str:
-        """What tells its kernel from those of other frames."""
-        numbers = np.concatenate([self.place.rotation.ravel(), self.place.translation])
-        return f"{self.body}:{','.join(map(float.hex, numbers.tolist()))}"
 
 
 def find_frame(model: Model, name: str, frames: Frames = None) -> NamedFrame:
@@ -99,9 +93,8 @@ def prepare_frames(
         each = [frame_kinematics(model, state, one.body, one.place, reference) for one in frames]
         return tuple(np.array([kin[k] for kin in each]) for k in range(4))
 
-    named = " ".join(one.identity for one in frames)
     inputs, outputs = {"q": model.nq, "v": model.nv}, ("position", "rotation", "jacobian", "drift")
-    what = f"frames {reference} {named}"
+    what = reference, [(frame.body, frame.place) for frame in frames]
     return model_kernel(model, "frames", inputs, outputs, function, what)
 
 
@@ -112,7 +105,7 @@ def prepare_centroid(model: Model) -> Kernel:
         return tuple(centroid(model, q, v))
 
     inputs = {"q": model.nq, "v": model.nv}
-    return model_kernel(model, "centroid", inputs, Centroid._fields, function, "centroid")
+    return model_kernel(model, "centroid", inputs, Centroid._fields, function, ())
 
 
 def kinematics_of(
@@ -127,7 +120,7 @@ def kinematics_of(
     """Return how a frame is placed and moves; see `Mechanism.frame_kinematics`."""
     reference = one_of("reference", reference, get_args(Reference), StateError)
     frame = find_frame(prepared.model, name, frames)
-    key = "frame", frame.identity, reference
+    key = "frame", address(frame.body, frame.place), reference
     kernel = prepared.get(key, lambda: prepare_frames(prepared.model, [frame], reference))
     outputs = kernel(*_states(prepared.model, q, v), threads=threads)
     single = np.ndim(outputs[0]) == 2

@@ -47,19 +47,19 @@ def system_kernel(
     inputs: dict[str, int],
     outputs: tuple[str, ...],
     name: str,
-    identity: str | None,
+    request: object,
 ) -> Kernel:
     """Return the kernel of a function of a system; of one with parameters, ``p`` is its last input.
 
     Parameters
     ----------
-    identity : all that the function depends on beside model and parameters; None: its graph tells
+    request : all that the function depends on beside model and parameters; None: its graph tells
     """
     parameters = system.parameters
     if parameters is not None:
         inputs = {**inputs, "p": parameters.size}
-        identity = None if identity is None else f"{identity} {parameters.identity}"
-    return model_kernel(system.model, name, inputs, outputs, function, identity)
+        request = None if request is None else (request, parameters)
+    return model_kernel(system.model, name, inputs, outputs, function, request)
 
 
 class Acting:
@@ -248,7 +248,7 @@ def motions(system: System, functions: Sequence[Callable[[Any], Any]]) -> Prescr
 
 
 def kernel_of(
-    system: System, function: Function, outputs: tuple[str, ...], name: str, what: str | None = ""
+    system: System, function: Function, outputs: tuple[str, ...], name: str, what: object = ()
 ) -> Kernel:
     """Return the kernel of a function of what acts, over (q, v, (t, z), held, instant), and p.
 
@@ -259,7 +259,7 @@ def kernel_of(
     model, (held, _, instant) = system.model, system.layout.sizes
     inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz, "held": held}
     inputs["instant"] = instant
-    identity = None if None in (what, system.identity) else f"{name} {what} {system.identity}"
+    request = None if what is None else (what, system)
 
     def traced(
         q: Array, v: Array, t: Array, held: Array, now: Array, *p: Array
@@ -267,7 +267,7 @@ def kernel_of(
         acts = Acting.at(system, system.machine(*p), held, now)
         return function(acts, q, v, t[0], t[1:])
 
-    return system_kernel(system, traced, inputs, outputs, name, identity)
+    return system_kernel(system, traced, inputs, outputs, name, request)
 
 
 def given_kernel(system: System) -> Kernel:

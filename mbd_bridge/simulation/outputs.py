@@ -28,7 +28,7 @@ from mbd_bridge.loads.selected import (
     select_joints,
     selected_loads,
 )
-from mbd_bridge.model import Model
+from mbd_bridge.model import Model, address
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.options import OutputOptions
@@ -105,7 +105,7 @@ class Outputs:
         """What of the machine code depends on it; None where only its graph tells."""
         if self.functions:
             return None
-        return f"{[tuple(one) for one in self.joints]} {self.formulation}"
+        return address(self.joints, self.formulation)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def _rate_kernel(system: System, rows: tuple[int, ...], alpha: float) -> Kernel:
             a = a + _pull(model, rows, q, v, stage.motions, t, found, alpha)
         return np.concatenate([dq, a, dz]), risk
 
-    return kernel_of(system, function, ("rate", "risk"), "rate", f"{rows} {alpha}")
+    return kernel_of(system, function, ("rate", "risk"), "rate", (rows, alpha))
 
 
 def _settle_kernel(system: System, rows: tuple[int, ...]) -> Kernel:
@@ -91,7 +91,7 @@ def _settle_kernel(system: System, rows: tuple[int, ...]) -> Kernel:
         facts[0], facts[1] = left, found.risk
         return q_on, v_on, facts
 
-    return kernel_of(system, function, ("q", "v", "facts"), "settle", f"{rows}")
+    return kernel_of(system, function, ("q", "v", "facts"), "settle", rows)
 
 
 def _pull(

@@ -27,7 +27,7 @@ from mbd_bridge.forces.parameters import ElementParameters, parameters_of
 from mbd_bridge.forces.stated import does_as_stated
 from mbd_bridge.forces.varying import Input, Sampled
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.model import Model
+from mbd_bridge.model import Model, address
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import Machine, acting_kernel
@@ -137,23 +137,25 @@ class SystemLayout:
 
 
 def identity_of(system: System) -> str | None:
-    """Return the text; None where only the graph tells the machine code from another."""
-    elements = system.element_identities
-    if None in elements:
+    """Return what tells the machine code of what acts; None where only its graph does."""
+    texts = [
+        signal.text if isinstance(signal, TracedSignal) else "" for _, signal in system.signals
+    ]
+    if None in system.element_identities or None in texts:
         return None
-    said = [f"{one} {at}" for one, at in zip(elements, system.states.places, strict=True)]
-    for name, signal in system.signals:
-        if isinstance(signal, TracedSignal):
-            if signal.text is None:
-                return None
-            name += f" = {signal.text!r}"
-        said.append(f"{type(signal).__name__} {name}")
-    pushed = [(part.link, part.reference, part.point) for part in system.wrenches]
-    holds = [(part.field, part.element) for part in system.element_parts]
-    places = [part.places for part in system.torques], holds, pushed
-    parameters = "" if system.parameters is None else system.parameters.identity
-    held = "" if system.effort is None else f" {system.effort}"
-    return f"{said} {places} {system.prescribed_velocities} {system.layout} {parameters}{held}"
+    named = [(type(signal).__name__, name) for name, signal in system.signals]
+    return address(
+        system.element_identities,
+        system.states.places,
+        (named, texts),
+        [part.places for part in system.torques],
+        [(part.field, part.element) for part in system.element_parts],
+        [(part.link, part.reference, part.point) for part in system.wrenches],
+        system.prescribed_velocities,
+        (system.layout.held, system.layout.stream, system.layout.instant, system.layout.sizes),
+        system.parameters,
+        system.effort,
+    )
 
 
 class System(Extended):
@@ -501,8 +503,7 @@ class System(Extended):
         """The same for a step, which tells the outputs."""
         if self.outputs is None or self.identity is None:
             return self.identity
-        asked = self.outputs.identity
-        return None if asked is None else f"{self.identity} tells {asked}"
+        return address(self, self.outputs)
 
     @cached_property
     def acting(self) -> Kernel:

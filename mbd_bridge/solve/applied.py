@@ -84,17 +84,6 @@ class AppliedForces:
         found = {"external": 6 * len(self.links)} if self.links else {}
         return found | ({"t": 1} if self.timed else {})
 
-    def identity(self, said: str) -> str | None:
-        """Return a text that tells `said` of what acts here from all others.
-
-        None where only the graph of an element's effect tells it (`ForceElement.identity`).
-        """
-        each = [[one.identity for one in some] for some in (self.forces, self.known)]
-        if any(None in some for some in each):
-            return None
-        elements = f" {each}" if self.forces or self.known else ""
-        return f"{said} {self.links} {self.axes}{elements}"
-
     def times(self, t: ArrayLike | None) -> tuple[Array, ...]:
         """Return the input t (1,) or (N, 1), where it is needed; refuse to guess it."""
         if not self.timed:
@@ -160,8 +149,8 @@ def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
         return total if forces is None else total + forces, flat
 
     inputs = {"q": model.nq, "v": model.nv, **applied.inputs}
-    outputs, what = ("forces", "wrenches"), applied.identity("element forces")
-    return model_kernel(model, "element_forces", inputs, outputs, function, what)
+    outputs = ("forces", "wrenches")
+    return model_kernel(model, "element_forces", inputs, outputs, function, applied)
 
 
 def element_links(model: Model, forces: Iterable[ForceElement]) -> tuple[int, ...]:

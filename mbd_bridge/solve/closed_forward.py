@@ -232,7 +232,7 @@ class ClosedForward:
             return found.a, lam * inverse, np.concatenate([facts, self._open_by(terms)])
 
         outputs = ("a", "lam", "facts")
-        what = self._applied.identity(f"forward {self.prescribed_velocities} {chosen}")
+        what = self.prescribed_velocities, chosen, self._applied
         return model_kernel(model, "closed_forward", self._inputs, outputs, function, what)
 
     def _open_by(self, terms: LoopTerms) -> Array:

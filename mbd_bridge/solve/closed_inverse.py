@@ -260,7 +260,7 @@ class ClosedInverse:
         exact = self._choice.rows if self._choice.imprecise else ()
         outputs = ("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts")
         columns = [spin.columns for spin in self.spins]
-        what = self._applied.identity(f"inverse {active} {rows} {exact} {columns}")
+        what = active, rows, exact, columns, self._applied
         return model_kernel(self.model, "closed_inverse", self._inputs, outputs, function, what)
 
     def _spun(self, q: Array, v: Array, a: Array, applied: Applied) -> tuple[Array, Any]:

@@ -84,7 +84,7 @@ def closed_kernel(
     inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
     if numbers:
         inputs["external"] = 6 * len(numbers)
-    outputs, what = ("a", "lam", "risk"), f"closed kernel {numbers} {rows}"
+    outputs, what = ("a", "lam", "risk"), (numbers, rows)
     kernel = model_kernel(model, "forward_dynamics", inputs, outputs, function, what)
     return ClosedKernel(kernel, rows, place)
 

@@ -133,8 +133,8 @@ def prepare(
 ) -> Kernel:
     """Return the kernel of one of the functions above, compiled or from the cache."""
     wanted = traceable(model, what, links, axes)
-    inputs, outputs, identity = wanted.inputs, wanted.outputs, f"{what} {links} {axes}"
-    return model_kernel(model, what, inputs, outputs, wanted.function, identity, cache=cache)
+    inputs, outputs, request = wanted.inputs, wanted.outputs, (links, axes)
+    return model_kernel(model, what, inputs, outputs, wanted.function, request, cache=cache)
 
 
 def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
@@ -146,7 +146,7 @@ def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
         return traceable(own, what).function
 
     inputs, outputs = wanted.inputs, wanted.outputs
-    return variants_kernel(model, parameters, what, inputs, outputs, function_of, what)
+    return variants_kernel(model, parameters, what, inputs, outputs, function_of, ())
 
 
 def prepare_constraints(model: Model) -> Callable[[Array, Array], tuple[Array, ...]]:
@@ -164,8 +164,8 @@ def prepare_constraints(model: Model) -> Callable[[Array, Array], tuple[Array, .
 
 def prepare_placement(model: Model, link: int) -> Kernel:
     """Return the kernel of a link's placement in the world, (4, 4)."""
-    name, inputs, what = "placement", {"q": model.nq}, f"placement {link}"
-    return model_kernel(model, name, inputs, (name,), lambda q: (placement(model, q, link),), what)
+    name, inputs = "placement", {"q": model.nq}
+    return model_kernel(model, name, inputs, (name,), lambda q: (placement(model, q, link),), link)
 
 
 def prepare_velocity(model: Model, link: int) -> Kernel:
@@ -175,13 +175,13 @@ def prepare_velocity(model: Model, link: int) -> Kernel:
         return (link_velocity(model, q, v, link, point),)
 
     name, inputs = "velocity", {"q": model.nq, "v": model.nv, "point": 3}
-    return model_kernel(model, name, inputs, (name,), function, f"velocity {link}")
+    return model_kernel(model, name, inputs, (name,), function, link)
 
 
 def prepare_placements(model: Model) -> Kernel:
     """Return the kernel of all bodies' placements in the world, (B, 4, 4)."""
     name, inputs = "placements", {"q": model.nq}
-    return model_kernel(model, name, inputs, (name,), lambda q: (body_placements(model, q),), name)
+    return model_kernel(model, name, inputs, (name,), lambda q: (body_placements(model, q),), ())
 
 
 # Forward dynamics of a mechanism of any size: v̇ = M⁻¹ (τ - h).

@@ -111,8 +111,7 @@ def prepare_terms(model: Model, applied: AppliedForces) -> Kernel:
         return loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
 
     inputs = {"q": model.nq, "v": model.nv, "a": model.nv, **applied.inputs}
-    what = applied.identity("loop_terms")
-    return model_kernel(model, "loop_terms", inputs, LoopTerms._fields, function, what)
+    return model_kernel(model, "loop_terms", inputs, LoopTerms._fields, function, applied)
 
 
 def probes(count: int) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from mbd_bridge.kernels import Cache, Kernel, compile_kernel
 from mbd_bridge.kernels.cache import DEFAULT_CACHE
 from mbd_bridge.kernels.tracing import Traceable
-from mbd_bridge.model import Model, digest
+from mbd_bridge.model import Model, address
 from mbd_bridge.model.parameters import Parameters
 
 
@@ -17,7 +17,7 @@ def model_kernel(
     inputs: dict[str, int],
     outputs: Sequence[str],
     function: Traceable,
-    identity: str | None,
+    request: object,
     *,
     cache: Cache | None = DEFAULT_CACHE,
 ) -> Kernel:
@@ -26,9 +26,10 @@ def model_kernel(
     Parameters
     ----------
     inputs, outputs : sizes of the arguments, and names of the results
-    identity : all that the function depends on beside the model; None: only its graph tells
+    request : all that the function depends on beside the model, as values (`model.address`); None:
+        only its graph tells
     """
-    known = None if identity is None else f"{digest(model)} {identity}"
+    known = None if request is None else address(model, request)
     return compile_kernel(function, inputs, outputs=outputs, name=name, identity=known, cache=cache)
 
 
@@ -39,17 +40,17 @@ def variants_kernel(
     inputs: dict[str, int],
     outputs: Sequence[str],
     function_of: Callable[[Model], Traceable],
-    identity: str | None,
+    request: object,
 ) -> Kernel:
     """Return the kernel of a model, or of its variants: their parameters are its last input, ``p``.
 
     Parameters
     ----------
     function_of : returns the function of a model
-    identity : all that it depends on beside the model and its parameters; None: see `model_kernel`
+    request : all that it depends on beside the model and its parameters; None: see `model_kernel`
     """
     if parameters is None:
-        return model_kernel(model, name, inputs, outputs, function_of(model), identity)
+        return model_kernel(model, name, inputs, outputs, function_of(model), request)
     inputs, function = {**inputs, "p": parameters.size}, parameters.traced(function_of)
-    identity = None if identity is None else f"{identity} {parameters.identity}"
-    return model_kernel(model, name, inputs, outputs, function, identity)
+    both = None if request is None else (request, parameters)
+    return model_kernel(model, name, inputs, outputs, function, both)

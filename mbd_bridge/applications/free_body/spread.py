@@ -84,7 +84,7 @@ def link_motion(
         return (*own, around)
 
     inputs, outputs = {"q": model.nq, "v": model.nv, "a": model.nv}, LinkMotion._fields
-    what = f"link_motion {link} {np.asarray(point).tolist()!r} {others}"
+    what = link, np.asarray(point, dtype=np.float64), tuple(others)
     kernel = model_kernel(model, "link_motion", inputs, outputs, function, what)
     return LinkMotion(*kernel(q, v, a))
 

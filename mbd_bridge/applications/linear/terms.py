@@ -146,10 +146,9 @@ def _kernel(system: System, rows: tuple[int, ...]) -> Kernel:
         dz = acts.rates(t[0], q, v, z) if system.nz else np.zeros(0)
         return forces, phi, rate, second, coordinate_rates(own, q, v), dz
 
-    parameters, identity = system.parameters, system.identity
+    parameters = system.parameters
     if parameters is not None:
         inputs["p"] = parameters.size
     outputs = (*OUTPUTS, *(f"{name}_by" for name in OUTPUTS))
     derived = jacobian(traced, inputs, BY)
-    what = None if identity is None else f"linear terms {rows} {identity}"
-    return model_kernel(model, "linear_terms", inputs, outputs, derived, what)
+    return model_kernel(model, "linear_terms", inputs, outputs, derived, (rows, system))

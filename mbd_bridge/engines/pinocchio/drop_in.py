@@ -139,8 +139,7 @@ class PreparedModel:
         inputs = {"q": ours.nq, "v": ours.nv, "a": ours.nv}
         if links:
             inputs["external"] = 6 * len(links)
-        what = f"forces {joints} {links}"
-        return model_kernel(ours, "forces", inputs, ("tau", "f"), function, what)
+        return model_kernel(ours, "forces", inputs, ("tau", "f"), function, (joints, links))
 
     @property
     def links(self) -> tuple[int, ...]:
@@ -188,7 +187,7 @@ class PreparedModel:
                 {"q": ours.nq, "v": ours.nv, "lam": rows},
                 ("lambda_c",),
                 partial(multipliers, ours, self.constraints),
-                f"multipliers {axes}",
+                axes,
             ),
         )
 

@@ -322,5 +322,4 @@ def _inverse(tree: Model) -> Single:
 
     moving = set(range(0 if tree.floating else 1, len(tree.bodies)))
     inputs = {"q": tree.nq, "v": tree.nv, "a": tree.nv, "w": 6 * len(tree.bodies)}
-    what = "forces of a tree under wrenches on its bodies"
-    return model_kernel(tree, "tree_forces", inputs, ("forces",), function, what).single()
+    return model_kernel(tree, "tree_forces", inputs, ("forces",), function, ()).single()

@@ -293,8 +293,7 @@ def static_loads(model: Model, request: LoadRequest, threads: int) -> Loads:
         squares = [part[k] @ part[k] for k in range(len(force)) for part in (force, moment)]
         return (np.concatenate([six, actuation, np.array(squares)]),)
 
-    what = f"static {[tuple(one) for one in asked]} {request.convention!r}"
-    kernel = model_kernel(model, "static_loads", {"q": model.nq}, ("loads",), function, what)
+    kernel = model_kernel(model, "static_loads", {"q": model.nq}, ("loads",), function, selection)
     return lambda q: np.asarray(kernel.run(q, threads=threads)[0][0])
 
 

@@ -80,7 +80,7 @@ def dynamics_kernel(
 
     inputs = {"q": model.nq, "v": model.nv, "tau": model.nv, "wanted": len(prescribed_velocities)}
     outputs = ("a", "lam", "prescribed_forces", "risk")
-    what = f"batch dynamics {rows} {prescribed_velocities}"
+    what = rows, prescribed_velocities
     name = "batch_dynamics"
     return variants_kernel(model, parameters, name, inputs, outputs, answer_of, what)
 

@@ -50,7 +50,7 @@ def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
     """
     inputs, outputs = {"q": model.nq, "v": model.nv}, ("energy", "potential")
     name = "energy"
-    return variants_kernel(model, parameters, name, inputs, outputs, _energy_of, name)
+    return variants_kernel(model, parameters, name, inputs, outputs, _energy_of, ())
 
 
 def kept_energy(system: System) -> Kernel:
@@ -90,7 +90,7 @@ def stored_energies(
 def _kernel(system: System) -> Kernel:
     passive = sorted(system.passive)
     told = [(system.element_identities[k], system.states.places[k]) for k in passive]
-    identity = None if any(one is None for one, _ in told) else f"stored {told}"
+    what = None if any(identity is None for identity, _ in told) else told
 
     def stored(q: Array, v: Array, t: Array, *p: Array) -> tuple[Array, ...]:
         energy, lost = zeros(1, q, v, t), zeros(len(passive), q, v, t)
@@ -102,7 +102,7 @@ def _kernel(system: System) -> Kernel:
         return energy, lost
 
     inputs = {"q": system.model.nq, "v": system.model.nv, "t": 1 + system.nz}
-    return system_kernel(system, stored, inputs, ("energy", "lost"), "stored", identity)
+    return system_kernel(system, stored, inputs, ("energy", "lost"), "stored", what)
 
 
 LOOKS = 500

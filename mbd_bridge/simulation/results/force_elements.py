@@ -106,7 +106,7 @@ def force_elements(
     more = [np.broadcast_to(x, (len(time), x.shape[-1])) for x in known]
     names = tuple(f"element {k}" for k in range(len(system.forces)))
     told = system.element_identities
-    identity = None if None in told else f"force elements {told} {system.layout}"
+    what = None if None in told else (told, system.layout)
     inputs = {"q": model.nq, "v": model.nv, "t": 1 + system.nz, "held": system.layout.sizes[0]}
 
     def report(q: Array, v: Array, t: Array, held: Array, *p: Array) -> tuple[Array, ...]:
@@ -116,7 +116,7 @@ def force_elements(
 
     reports: dict[str, ElementReport] = {}
     if names:
-        kernel = system_kernel(system, report, inputs, names, "force_elements", identity)
+        kernel = system_kernel(system, report, inputs, names, "force_elements", what)
         tables = kernel(q, v, np.column_stack([time, z]), *more)
         for element, table in zip(system.forces, tables, strict=True):
             units = element.units(model) | ENERGY

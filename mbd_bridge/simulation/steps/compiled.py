@@ -25,7 +25,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.expression import TracingError
 from mbd_bridge.kernels.march import March, OneStep, compile_march
 from mbd_bridge.kernels.tracing import Traceable, shared
-from mbd_bridge.model import digest
+from mbd_bridge.model import address
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting, instant_in_step, kernel_of
 from mbd_bridge.simulation.guards.energy import energy_kernel
@@ -352,13 +352,12 @@ class SystemStep:
         identity = self.system.step_identity
         if identity is None:
             return self._compiled(lanes, None)
-        key = f"{self._name} {lanes} {self.rows} {identity}"
+        key = address(self.system.model, self._name, lanes, self.rows, identity)
         told = key if self._formula is None else None  # of a user's formula its graph tells
         return self.system.prepared.get(key, lambda: self._compiled(lanes, told))
 
     def _compiled(self, lanes: int, key: str | None) -> March:
         system = self.system
-        identity = None if key is None else f"{digest(system.model)} {key}"
         step, inputs = self.traceable()
         detour = detour_of(system, inputs) if self._passes else None
         return compile_march(
@@ -366,7 +365,7 @@ class SystemStep:
             inputs,
             len(self.fed_back),
             name="step",
-            identity=identity,
+            identity=key,
             lanes=lanes,
             streamed="stream" in inputs,
             unrecorded=self.memory.size,
@@ -386,7 +385,7 @@ class SystemStep:
         def function(*state: Any) -> tuple[Array, ...]:
             return (self.start(*state),)
 
-        what = None if self._formula is not None else f"{self.rows} {self._name}"
+        what = None if self._formula is not None else (self.rows, self._name)
         return kernel_of(self.system, function, ("memory",), "start", what)
 
 
