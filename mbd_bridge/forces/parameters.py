@@ -117,7 +117,7 @@ class ElementParameters:
     def symbolic(self) -> tuple[ForceElement, ...]:
         """The elements with symbols in the places of the parameters."""
         tape = Tape()
-        p = np.array([tape.put("input", "p", k) for k in range(self.values.shape[1])], dtype=object)
+        p = tape.vector("p", self.values.shape[1])
         try:
             found = self.bound(self.given, p)
             for number in {place[0] for place in self.places}:
@@ -134,10 +134,7 @@ class ElementParameters:
         """Trace what an element does: some decide by their numbers there."""
         model = self.model
         sizes = {"t": 1, "q": model.nq, "v": model.nv, "z": len(element.states(model))}
-        t, q, v, z = (
-            np.array([tape.put("input", name, k) for k in range(size)], dtype=object)
-            for name, size in sizes.items()
-        )
+        t, q, v, z = (tape.vector(name, size) for name, size in sizes.items())
         element.effect(model, t[0], q, v, z)
 
     def _check(self) -> None:

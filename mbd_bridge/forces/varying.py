@@ -174,10 +174,7 @@ class Varying(ForceElement):
             return bound  # with symbols for parameters
         sizes = {"t": 1, "q": model.nq, "v": model.nv, "inputs": len(self.held)}
         tape = Tape()
-        t, q, v, inputs = (
-            np.array([tape.put("input", name, k) for k in range(size)], dtype=object)
-            for name, size in sizes.items()
-        )
+        t, q, v, inputs = (tape.vector(name, size) for name, size in sizes.items())
         try:
             replace(bound, inputs=tuple(inputs)).at(model, t[0], q, v)
         except (MbdError, TypeError, ValueError) as problem:

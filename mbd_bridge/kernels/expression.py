@@ -329,6 +329,13 @@ class Tape:
             self.memo[node] = found
         return found
 
+    def vector(self, name: str, size: int) -> Any:
+        """Return the symbols (size,) of an input."""
+        vector = np.empty(size, dtype=object)
+        for k in range(size):
+            vector[k] = self.put("input", name, k)
+        return vector
+
     def const(self, value: float) -> Expression:
         """Return the node of a constant."""
         found: Expression = self.put("const", value)

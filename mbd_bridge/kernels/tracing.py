@@ -283,10 +283,7 @@ def trace(function: Traceable, inputs: Mapping[str, int], *, calls: bool = False
     tape = Tape(calls)
     arguments = []
     for name, size in inputs.items():
-        vector = np.empty(size, dtype=object)
-        for k in range(size):
-            vector[k] = tape.put("input", name, k)
-        arguments.append(vector)
+        arguments.append(tape.vector(name, size))
     try:
         results = function(*arguments)
     except (TypeError, AttributeError) as problem:
