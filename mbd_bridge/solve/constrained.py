@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed_forward import ClosedForward
-from mbd_bridge.solve.closed_inverse import ClosedInverse, InverseSolution
-from mbd_bridge.solve.reduced import Method
+from mbd_bridge.solve.closed_inverse import ClosedInverse
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
 
@@ -34,40 +33,17 @@ class ConstrainedDynamics:
     ) -> None:
         self.model, self._links = model, links
         self._actuated = actuated if actuated is None else actuated_joints(model, actuated)
-        self._forward: ClosedForward | None = None
-        self._inverse: ClosedInverse | None = None
 
-    def forward(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *external: ArrayLike,
-        method: Method | None = None,
-        threads: int = 1,
-        check: bool = True,
-    ) -> tuple[Array, Array]:
-        """Return accelerations (..., nv) and multipliers (..., m); see `ClosedForward`."""
-        if self._forward is None:
-            self._forward = ClosedForward(self.model, self._links)
-        return self._forward(q, v, tau, *external, method=method, threads=threads, check=check)
+    @cached_property
+    def forward(self) -> ClosedForward:
+        """Gives accelerations and multipliers; external wrenches are its last argument."""
+        return ClosedForward(self.model, self._links)
 
-    def inverse(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *external: ArrayLike,
-        threads: int = 1,
-        check: bool = True,
-        minimum_norm: bool = False,
-    ) -> InverseSolution:
-        """Return actuators and multipliers, of one state or of N states; see `ClosedInverse`."""
-        if self._inverse is None:
-            actuated = actuated_joints(self.model, self._actuated)
-            self._inverse = ClosedInverse(self.model, actuated, AppliedForces(self._links))
-        solve = self._inverse
-        return solve(q, v, a, *external, threads=threads, check=check, minimum_norm=minimum_norm)
+    @cached_property
+    def inverse(self) -> ClosedInverse:
+        """Gives actuators and multipliers; external wrenches are its last argument."""
+        actuated = actuated_joints(self.model, self._actuated)
+        return ClosedInverse(self.model, actuated, AppliedForces(self._links))
 
 
 def actuated_joints(model: Model, actuated: Iterable[str] | str | None) -> tuple[str, ...]:

@@ -118,7 +118,8 @@ def _receivers(stage: Stage) -> dict[str, Callable[[], Any]]:
         "Equations": lambda: stage.equations,
     }
     if machine.model.has_loops:
-        found["ConstrainedDynamics"] = lambda: machine.constrained_dynamics(actuated=["crank"])
+        dynamics = machine.constrained_dynamics(actuated=["crank"])
+        found["forward"], found["inverse"] = lambda: dynamics.forward, lambda: dynamics.inverse
     return found
 
 
@@ -291,7 +292,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("save_forces", "path"): lambda g: f"{g['path']}.forces.yaml",
     ("export_fmu", "path"): lambda g: f"{g['path']}.fmu",
     ("export_fmu", "compile"): lambda g: False,
-    ("ConstrainedDynamics.forward", "method"): lambda g: "svd",
+    ("ClosedForward.__call__", "method"): lambda g: "svd",
 }
 
 NEEDED = {
