@@ -118,7 +118,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {head}s{of}{rest}"
 
 
-def some(names: Sequence[str], shown: int, separator: str = ", ") -> str:
+NAMED = 6
+"""How many names a sentence gives before it counts."""
+
+
+def some(names: Sequence[str], shown: int = NAMED, separator: str = ", ") -> str:
     """Return the first few of some names, and how many more there are: never "1 more"."""
     if len(names) <= shown + 1:
         return separator.join(names)

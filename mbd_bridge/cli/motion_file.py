@@ -70,7 +70,6 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
     from mbd_bridge.base.errors import StateError, some
     from mbd_bridge.cli.assemble import guesses
     from mbd_bridge.motion import Motion
-    from mbd_bridge.motion.warnings import NAMED
     from mbd_bridge.solve import assemble
 
     if options.motion is not None:
@@ -87,8 +86,8 @@ def pose(options: argparse.Namespace, model: Model) -> Motion:
     how = "in the neutral position"
     if model.has_loops:
         how = f"where the loops close, nearest to {'--near' if options.near else 'zero'}"
-    parts = [f"{some([*own], NAMED)} as given"] if own else []
-    parts += [f"{some(others, NAMED)} {how}"] if others else []
+    parts = [f"{some([*own])} as given"] if own else []
+    parts += [f"{some(others)} {how}"] if others else []
     assumed = (
         Assumption("completed", "; ".join(parts)),
         Assumption("rates", "a pose at rest: velocities and accelerations are zero"),

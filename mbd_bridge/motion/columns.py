@@ -19,7 +19,6 @@ from mbd_bridge.model.spatial import Frame, Inertia
 from mbd_bridge.model.units import RATE, velocity_units
 from mbd_bridge.motion.frames import Frames, is_frame
 from mbd_bridge.motion.table import LOAD, is_load
-from mbd_bridge.motion.warnings import NAMED
 from mbd_bridge.solve.moves import product
 
 Floats = NDArray[np.float64]
@@ -137,9 +136,7 @@ def check_names(table: ColumnTable, model: Model) -> None:
         message = f"this is a joint, not a coordinate: {instead}"
     else:
         message = unknown_name("coordinate or rate", name, known)
-    more = (
-        f"; {len(unknown)} columns are unknown: {some(unknown, NAMED)}" if len(unknown) > 1 else ""
-    )
+    more = f"; {len(unknown)} columns are unknown: {some(unknown)}" if len(unknown) > 1 else ""
     raise table.error(f"{message}{more}; rename or remove what is not known", column=name)
 
 

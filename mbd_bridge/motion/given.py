@@ -262,9 +262,6 @@ INDEPENDENT = 1e-3
 """Part of a row that is its own among those chosen, in general position, from which on it counts:
 what a file's digits leave of a redundant one is of the order of 1e-5."""
 
-NAMED = 6
-"""How many names a sentence gives before it counts."""
-
 
 @dataclass(frozen=True, eq=False)
 class RowSelection:
@@ -376,8 +373,8 @@ def _incomplete(rows: GivenRows, classes: Array, C: Array, chosen: list[int], do
     ]
     names = [rows.names[k] for k in np.flatnonzero(classes != REST)]
     return (
-        f"the columns given ({some(names, NAMED) or 'none'}) determine {len(chosen)} of "
+        f"the columns given ({some(names) or 'none'}) determine {len(chosen)} of "
         f"{count(dof, 'degree of freedom')}: add {dof - len(chosen)} more, such as "
-        f"{some(helpful, NAMED)}, or hold what is missing where --near says (else at zero) with "
+        f"{some(helpful)}, or hold what is missing where --near says (else at zero) with "
         f"--rest (rest=True)"
     )

@@ -193,6 +193,18 @@ POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad
 POSE |= dict.fromkeys(("qx", "qy", "qz", "qw"), "1")
 
 
+def checked_units(
+    unit: Sequence[str] | str, example: str, measures: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the units of columns that a call gives, which must be of some measures."""
+    units = name_list("unit", unit, f"units, such as {example!r}")
+    for one in units:
+        known = find_unit(one)
+        if known is None or known.measures not in measures:
+            raise StateError(f"unit: expected one of {', '.join(units_of(*measures))}, got {one!r}")
+    return units
+
+
 OF_COLUMNS = ("rad", "rad/s", "rad/s^2", "m", "m/s", "m/s^2", "s", "N", "N m")
 """What units of columns that do not say theirs measure."""
 
@@ -234,13 +246,7 @@ class Naming:
                 raise StateError(
                     f"rename: expected at most one * on each side, got {there!r}: {here!r}"
                 )
-        units = name_list("unit", unit, "units, such as 'deg'")
-        for one in units:
-            known = find_unit(one)
-            if known is None or known.measures not in OF_COLUMNS:
-                raise StateError(
-                    f"unit: expected one of {', '.join(units_of(*OF_COLUMNS))}, got {one!r}"
-                )
+        units = checked_units(unit, "deg", OF_COLUMNS)
         if gaps not in ("refuse", "drop"):
             raise StateError(f"gaps: expected 'refuse' or 'drop', got {gaps!r}")
         turning = None if unwrap is None else name_list("unwrap", unwrap, "names of joints")

@@ -53,7 +53,7 @@ from mbd_bridge.motion.smoothing import (
 from mbd_bridge.motion.smoothing.notes import fluctuation_doubts, noise_notes
 from mbd_bridge.motion.state_arrays import state_arrays
 from mbd_bridge.motion.table import motion_series, save_motion, saved_efforts, without_efforts
-from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
+from mbd_bridge.motion.warnings import MotionWarnings, without_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -299,7 +299,7 @@ class _Reader:
         self.assumed += [Assumption("smoothing", doubt) for doubt in doubts]
         noise = replace(noise, doubts=(*noise.doubts, *doubts))
         if found:
-            names = some([joint.name for joint in found], NAMED)
+            names = some([joint.name for joint in found])
             self.assumed.append(Assumption("rates", f"those of the smoothing: {names}"))
         return found, noise, MotionUncertainty(tuple(channels)) if channels else None
 
@@ -330,7 +330,7 @@ class _Reader:
             )
         for joint, body in _independent(model):
             self._hold_joint(joint, body)
-        self._say("completed", f"held in the neutral position, at rest: {some(missing, NAMED)}")
+        self._say("completed", f"held in the neutral position, at rest: {some(missing)}")
 
     def _hold_joint(self, joint: ModelJoint, body: Body) -> None:
         """Hold what the table has not of one joint: single coordinates, or a whole quaternion."""
@@ -371,7 +371,7 @@ class _Reader:
             ]
             raise self.table.error(
                 f"expected {FEWEST} rows or more to derive velocities and accelerations by a "
-                f"spline, got {rows}; add rows, or the columns {some(absent, NAMED)}"
+                f"spline, got {rows}; add rows, or the columns {some(absent)}"
             )
         from_v: list[str] = []
         unknown = [
@@ -417,7 +417,7 @@ class _Reader:
         every = [joint.name for joint, _ in _independent(self.model)]
         if len(every) > 1 and set(names) in (set(every), set(self.model.velocity_names)):
             return f" of all {count(len(self.model.coordinate_names), 'coordinate')}"
-        return f": {some(names, NAMED)}"
+        return f": {some(names)}"
 
 
 def _independent(model: Model) -> Iterator[tuple[ModelJoint, Body]]:

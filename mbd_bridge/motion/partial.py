@@ -45,7 +45,7 @@ from mbd_bridge.motion.reading import Reading
 from mbd_bridge.motion.smoothing import Channel, MotionUncertainty
 from mbd_bridge.motion.smoothing.spline import at_times
 from mbd_bridge.motion.table import without_efforts
-from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
+from mbd_bridge.motion.warnings import MotionWarnings, without_unit
 from mbd_bridge.solve.assembly import check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.moves import matrices_of, moved
@@ -289,15 +289,15 @@ class PartialMotion:
         names = [self.rows.names[k] for k in chosen]
         determined = len(self.model.coordinate_names)
         lines = [
-            f"all {count(determined, 'coordinate')} completed from {some(names, NAMED)} "
+            f"all {count(determined, 'coordinate')} completed from {some(names)} "
             f"({count(self.selection.dof, 'degree of freedom')}); {self._facts.text}"
         ]
         if self._held:
-            lines.append(f"held where the guess has it, at rest: {some(self._held, NAMED)}")
+            lines.append(f"held where the guess has it, at rest: {some(self._held)}")
         if self.selection.spins:
             lines.append(
                 f"not determined by what is recorded, and taken as slow as possible: spin of "
-                f"{some(self.selection.spins, NAMED)}"
+                f"{some(self.selection.spins)}"
             )
         return (*self.columns.notes, *lines, *self._facts.notes)
 
@@ -484,12 +484,12 @@ class _Facts:
         for name, text in said.items():
             times = self._events[name]
             if times:
-                where = some([f"{t:g}" for t in times], NAMED)
+                where = some([f"{t:g}" for t in times])
                 lines.append(f"at {where} s {text}")
         apart = {name: size for name, size in self._compared.items() if size > SAME}
         if apart:
             worst = sorted(apart, key=lambda name: -apart[name])
-            shown = some([f"{name} {apart[name]:.2g}" for name in worst], NAMED)
+            shown = some([f"{name} {apart[name]:.2g}" for name in worst])
             lines.append(
                 f"recorded, but determined by the others, and off from the completed motion "
                 f"by up to (rad, m): {shown}"

@@ -23,7 +23,6 @@ from mbd_bridge.motion.motion import Motion, motion_from_table
 from mbd_bridge.motion.options import InverseKinematicsOptions
 from mbd_bridge.motion.partial import frame_rows, given_motion
 from mbd_bridge.motion.table import without_efforts
-from mbd_bridge.motion.warnings import NAMED
 from mbd_bridge.solve.assembly import check_tolerance, initial_position, weighted
 from mbd_bridge.solve.dynamics import prepare
 from mbd_bridge.solve.moves import matrices_of, quaternion_of
@@ -244,8 +243,8 @@ def path_notes(model: Model, rows: FrameRows, path: InversePath, time: ArrayLike
         ("nearly singular", np.flatnonzero(path.conditioning < CLOSE).tolist()),
     ):
         if some_rows:
-            notes.append(f"at {some([f'{times[k]:g}' for k in some_rows], NAMED)} s: {text}")
+            notes.append(f"at {some([f'{times[k]:g}' for k in some_rows])} s: {text}")
     held = [model.velocity_names[k] for k in np.flatnonzero(path.at_limits.any(axis=0))]
     if held:
-        notes.append(f"at a limit along the path: {some(held, NAMED)}")
+        notes.append(f"at a limit along the path: {some(held)}")
     return notes

@@ -33,7 +33,7 @@ from mbd_bridge.motion.smoothing import OFF, Plan, Smoothing, make_plan
 from mbd_bridge.motion.smoothing.plan import BLOCKS, ROWS as SAMPLED, WHOLE
 from mbd_bridge.motion.table import is_load, without_efforts
 from mbd_bridge.motion.unwrap import Unwrapping
-from mbd_bridge.motion.warnings import NAMED, MotionWarnings, without_unit
+from mbd_bridge.motion.warnings import MotionWarnings, without_unit
 
 Floats = NDArray[np.float64]
 
@@ -406,7 +406,7 @@ def motion_from_file(
     if missing and not reading.rest and (not model.has_loops or len(missing) == model.nq):
         there = found.table.attributes[OTHERS] or "no others"
         raise FileError(
-            f"there are no states of {some(missing, NAMED)}; the messages have {there} besides: "
+            f"there are no states of {some(missing)}; the messages have {there} besides: "
             f"say which is which with --rename THERE=HERE (rename={{there: here}}), or hold what "
             f"is missing at zero with --rest (rest=True)",
             fspath(path),

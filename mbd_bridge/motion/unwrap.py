@@ -27,8 +27,6 @@ Floats = NDArray[np.float64]
 
 WITHIN = 1.01
 """Turns within which the values of an encoder are: one, and its noise."""
-NAMED = 6
-"""How many names a sentence gives before it counts."""
 ALL, NONE = "all", "none"
 
 
@@ -112,6 +110,6 @@ class Unwrapping:
         jumps = {name: angle.jumps for name, angle in self._angles.items() if angle.jumps}
         if not jumps:
             return ()
-        named = some([f"{name} ({count(n, 'jump')})" for name, n in jumps.items()], NAMED)
+        named = some([f"{name} ({count(n, 'jump')})" for name, n in jumps.items()])
         text = f"angles that begin again after a turn are counted on: {named}"
         return (Assumption("completed", text),)

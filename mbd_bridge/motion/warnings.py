@@ -18,8 +18,6 @@ from mbd_bridge.motion.smoothing.guard import Kind, Stretch
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-NAMED = 6
-"""How many names a sentence gives before it counts."""
 UNEVEN = 10.0
 """Ratio of the longest to the usual time step from which a spline may swing."""
 MANY, SLOW = 100, 1.0
@@ -103,7 +101,7 @@ def ask_degrees(names: Sequence[str], option: str = "") -> str:
     `option` is what else says so than the header.
     """
     return (
-        f"without a unit the angles of {some(names, NAMED)} are radians, more than "
+        f"without a unit the angles of {some(names)} are radians, more than "
         f"{TURNS / (2.0 * np.pi):g} turns; are these degrees? Then the header says "
         f"'{names[0]} [deg]'{option}; if not, '{names[0]} [rad]'"
     )
@@ -192,7 +190,7 @@ class MotionWarnings:
             SENTENCES[kind].format(
                 joint=joint,
                 parts=count(len(times), "part"),
-                times=some([_range(begin, end, kind) for begin, end in times], NAMED),
+                times=some([_range(begin, end, kind) for begin, end in times]),
             )
             for joint, times in self._stretches.get(kind, {}).items()
         ]
@@ -354,7 +352,7 @@ class MotionWarnings:
                 )
             if unit == "rad" and joint.name in self.unitless and many_turns(low, high):
                 degrees.append(joint.name)
-        found = [f"beyond the limits of the file: {some(beyond, NAMED)}"] if beyond else []
+        found = [f"beyond the limits of the file: {some(beyond)}"] if beyond else []
         if advice and degrees:
             found.append(ask_degrees(degrees, ", or --unit deg (unit='deg')"))
         return found

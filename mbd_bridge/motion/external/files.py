@@ -10,10 +10,10 @@ from typing import Unpack, get_args
 
 import numpy as np
 
-from mbd_bridge.base.arguments import by_name, finite_numbers, name_list
+from mbd_bridge.base.arguments import by_name, finite_numbers
 from mbd_bridge.base.errors import FileError, StateError, one_of, some, unknown_name
 from mbd_bridge.base.options import with_options
-from mbd_bridge.base.units import find_unit, units_of
+from mbd_bridge.base.units import find_unit
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.files.tables import open_table, read_table
 from mbd_bridge.model import Model
@@ -29,7 +29,7 @@ from mbd_bridge.motion.external.force import (
     abscissa_of,
 )
 from mbd_bridge.motion.external.forces import ExternalForces
-from mbd_bridge.motion.match_columns import TIMES, Spellings, plain
+from mbd_bridge.motion.match_columns import TIMES, Spellings, checked_units, plain
 from mbd_bridge.motion.options import ExternalReadingOptions, Reads
 from mbd_bridge.solve.wrenches import check_axes
 
@@ -249,15 +249,8 @@ class ForceNaming:
         rename: Mapping[str, str | None] | None = None, unit: Sequence[str] | str = ()
     ) -> ForceNaming:
         """Return a checked one."""
-        units = name_list("unit", unit, "units, such as 'kN'")
-        measures = []
-        for one in units:
-            known = find_unit(one)
-            if known is None or known.measures not in OF_COLUMNS:
-                fitting = ", ".join(units_of(*OF_COLUMNS))
-                raise StateError(f"unit: expected one of {fitting}, got {one!r}")
-            measures.append(known.measures)
-        if len(set(measures)) < len(measures):
+        units = checked_units(unit, "kN", OF_COLUMNS)
+        if len({known.measures for known in map(find_unit, units) if known}) < len(units):
             raise StateError(f"unit: {', '.join(units)} measure the same; give one of them")
         return ForceNaming(by_name("rename", rename, "{'F1': 'ram.fz'}"), units)
 

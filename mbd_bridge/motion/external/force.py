@@ -285,10 +285,7 @@ class ExternalForce:
         at = self.abscissa.values(prepared, time, q)
         if len(at):
             self.check_covers(float(at.min()), float(at.max()))
-        x, w = self.nodes
-        if self.outside == "repeat":
-            at = x[0] + np.mod(at - x[0], 2.0 * np.pi)
-        out = np.stack([np.interp(at, x, column) for column in w.T], axis=-1)
+        out = self._between(at, *self.nodes)
         if self.direction is not None:
             if v is None:
                 raise StateError(
@@ -317,14 +314,17 @@ class ExternalForce:
         """Return the points (N, 3) m of the link at which it acts, in its frame, at N states."""
         if self.points is None:
             return np.broadcast_to(np.array(self.point), (len(q), 3))
-        at = self.abscissa.values(prepared, time, q)
-        if self.outside == "repeat":
-            at = self.x[0] + np.mod(at - self.x[0], 2.0 * np.pi)
-        found = np.stack([np.interp(at, self.x, column) for column in self.points.T], axis=-1)
+        found = self._between(self.abscissa.values(prepared, time, q), self.x, self.points)
         if self.reference != "origin":
             return found
         place = prepared.placement(self.link)(q)[0]
         return np.asarray(np.einsum("nji,nj->ni", place[:, :3, :3], found - place[:, :3, 3]))
+
+    def _between(self, at: Array, x: Array, rows: Array) -> Array:
+        """Return rows (n, k) of the table, linear between its values x (n,), at values (N,)."""
+        if self.outside == "repeat":
+            at = x[0] + np.mod(at - x[0], 2.0 * np.pi)
+        return np.stack([np.interp(at, x, column) for column in rows.T], axis=-1)
 
     def traced(self, model: Model, t: Any, q: Array, v: Array) -> Array:
         """Return force and moment (6,) as they are given, at a state of floats or symbols."""

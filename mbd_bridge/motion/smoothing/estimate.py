@@ -13,7 +13,7 @@ from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.fluctuation import FOUND_RISE, RISE, Fluctuation, fluctuation
 from mbd_bridge.motion.smoothing.fusion import ComparedRates, agreement, exact_apart
 from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
-from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice, knot_spacing
+from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice
 from mbd_bridge.motion.smoothing.noise import (
     FEWEST,
     LEVELS,
@@ -28,7 +28,6 @@ from mbd_bridge.motion.smoothing.recorded_filter import RecordedFilter, recorded
 from mbd_bridge.motion.smoothing.signals import Signal
 from mbd_bridge.motion.smoothing.spline import (
     Data,
-    NormalEquations,
     Samples,
     Spline,
     at_times,
@@ -228,14 +227,10 @@ def _fits(
     """Yield blocks with the splines of their columns."""
     assert plan.choice is not None
     step = usual_step([t.time for t, _ in pairs])
-    order, weight = plan.choice.order, plan.choice.weight
-    spacing = knot_spacing(order, plan.choice.cutoff, step)
     for block, signal in pairs:
         data = data_of(plan, block, signal)
         for rows, part in block.parts(step):
-            splines = [
-                NormalEquations(one.rows(rows, part), order, spacing).solve(weight) for one in data
-            ]
+            splines = plan.choice.splines([one.rows(rows, part) for one in data], step)
             yield part, signal.rows(rows), splines
 
 

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.motion.smoothing.basis import Floats
-from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, knot_spacing
+from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks
 from mbd_bridge.motion.smoothing.local import local_covariance
 from mbd_bridge.motion.smoothing.noise import FEWEST, runs_of
-from mbd_bridge.motion.smoothing.spline import Data, NormalEquations, at_times
+from mbd_bridge.motion.smoothing.spline import Data, at_times
 
 WINDOWS = (1, 4, 16, 64, 256, 1024)
 """Rows of the windows in which residuals are tested; each begins amid the one before."""
@@ -221,11 +221,7 @@ class Guard:
         choice = blocks.choose(ORDERS, scale=self.scale)
         more = math.ceil(PERIODS / (choice.cutoff * self.step))
         fit = self._wider(wide, more)
-        spacing = knot_spacing(choice.order, choice.cutoff, self.step)
-        splines = [
-            NormalEquations(one.rows(fit), choice.order, spacing).solve(choice.weight)
-            for one in self.data
-        ]
+        splines = choice.splines([one.rows(fit) for one in self.data], self.step)
         time = self.data[0].time
         begin, end = float(time[wide.start]), float(time[wide.stop - 1])
         own = np.stack([np.array(spline(time[wide])) for spline in splines], axis=-1)

@@ -24,6 +24,7 @@ from mbd_bridge.motion.smoothing.spline import (
     OVERSAMPLING,
     Data,
     NormalEquations,
+    Spline,
     penalty_weight,
     usual_step,
 )
@@ -60,6 +61,21 @@ class Choice:
     scale: float
     deviance: float
     rough: Choice | None = None
+
+    def splines(
+        self, data: Sequence[Data], step: float, origin: float | None = None
+    ) -> list[Spline]:
+        """Return the splines of the columns of a signal, for a usual time step.
+
+        Parameters
+        ----------
+        origin : s, from which the knots are counted; None: the first time
+        """
+        spacing, begin = knot_spacing(self.order, self.cutoff, step), None
+        if origin is not None:
+            begin = origin + spacing * math.floor((data[0].time[0] - origin) / spacing)
+        equations = [NormalEquations(one, self.order, spacing, begin) for one in data]
+        return [one.solve(self.weight) for one in equations]
 
 
 class Blocks:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mbd_bridge.base.errors import count, some
+from mbd_bridge.base.errors import NAMED, count, some
 from mbd_bridge.motion.smoothing.records import CoordinateNoise, MotionNoise
 
-NAMED = 6
-"""How many names a sentence gives before it counts."""
 METHODS = {
     "auto": "smoothing splines",
     "spline": "smoothing splines",
@@ -40,7 +38,7 @@ def noise_notes(noise: MotionNoise, coordinates: int) -> list[str]:
         span = _span(min(poles.values()), max(poles.values()))
         found.append(
             f"positions look as if a low-pass filter of order 2 at {span} Hz had been before the "
-            f"recording, or a drive of this frequency: {some(list(poles), NAMED)}; bands hold what "
+            f"recording, or a drive of this frequency: {some(list(poles))}; bands hold what "
             f"a filter took away"
         )
     return [*found, *noise.doubts]
@@ -68,7 +66,7 @@ def fluctuation_doubts(coordinates: Sequence[CoordinateNoise]) -> tuple[str, ...
 def _sentence(
     noise: MotionNoise, part: Sequence[CoordinateNoise], unit: str, coordinates: int
 ) -> str:
-    names = some([one.name for one in part], NAMED)
+    names = some([one.name for one in part])
     if len(part) == coordinates > 1:
         names = f"all {count(coordinates, 'coordinate')}"
     text = f"rates of {names} by {METHODS[noise.method]}, cut-off {_range(part, 'cutoff')} Hz"
@@ -77,11 +75,11 @@ def _sentence(
     if rounded:
         text += f", rounded to {_range(rounded, 'step')} {unit}"
     if held := [one.name for one in part if one.held]:
-        text += f"; the recorder repeats values until new ones come, copies of {some(held, NAMED)} "
+        text += f"; the recorder repeats values until new ones come, copies of {some(held)} "
         text += "are not used"
     if wild := [one.name for one in part if one.glitches]:
         samples = count(sum(one.glitches for one in part), "single sample")
-        text += f"; {samples} of {some(wild, NAMED)} far from the neighbours not used"
+        text += f"; {samples} of {some(wild)} far from the neighbours not used"
     if any(one.velocity_sigma is not None for one in part):
         both = [one for one in part if one.velocity_sigma is not None]
         text += (
@@ -89,7 +87,7 @@ def _sentence(
         )
     if late := [one for one in part if one.velocity_apart > 0.0]:
         text += (
-            f"; measured velocities of {some([one.name for one in late], NAMED)} are not used: "
+            f"; measured velocities of {some([one.name for one in late])} are not used: "
             f"they are {_range(late, 'velocity_apart')} {unit}/s (RMS) from the positions' rates, "
             f"more than their noise (filtered, late, or in other units?)"
         )

@@ -27,7 +27,7 @@ from mbd_bridge.motion.smoothing.estimate import (
 from mbd_bridge.motion.smoothing.filters import LENGTHS, filtered, noise_covariance
 from mbd_bridge.motion.smoothing.guard import USUAL, Curve, Guard, Stretch
 from mbd_bridge.motion.smoothing.interpolation import interpolated
-from mbd_bridge.motion.smoothing.likelihood import Choice, knot_spacing
+from mbd_bridge.motion.smoothing.likelihood import Choice
 from mbd_bridge.motion.smoothing.local import local_covariance
 from mbd_bridge.motion.smoothing.noise import FEWEST, rounding_step
 from mbd_bridge.motion.smoothing.options import Smoothing
@@ -35,7 +35,6 @@ from mbd_bridge.motion.smoothing.records import BAND, Channel, CoordinateNoise
 from mbd_bridge.motion.smoothing.signals import Derivatives, Signal, motion_of, signals_of
 from mbd_bridge.motion.smoothing.spline import (
     Data,
-    NormalEquations,
     Samples,
     at_times,
     usual_step,
@@ -239,14 +238,11 @@ class Plan:
 
     def _splined(self, plan: SignalPlan, samples: Samples, signal: Signal) -> Curve:
         assert plan.choice is not None
-        order, weight = plan.choice.order, plan.choice.weight
-        spacing = knot_spacing(order, plan.choice.cutoff, self.step)
         data = data_of(plan, samples, signal)
         curves = []
         for rows, part in samples.parts(self.step):
-            begin = self.origin + spacing * math.floor((part.time[0] - self.origin) / spacing)
             own = [one.rows(rows, part) for one in data]
-            splines = [NormalEquations(one, order, spacing, begin).solve(weight) for one in own]
+            splines = plan.choice.splines(own, self.step, self.origin)
             derived = np.stack([spline.at_data() for spline in splines], axis=-1)
             curve = Curve(derived, *local_covariance(splines, own[-1], plan.choice))
             self._guard(plan, own).watch(curve)
@@ -274,8 +270,7 @@ class Plan:
         """
         if choice.rough is None or choice.rough.cutoff * self.step > FOLLOWS:
             return
-        order, weight, cutoff = choice.rough.order, choice.rough.weight, choice.rough.cutoff
-        spacing, time = knot_spacing(order, cutoff, self.step), data[0].time
+        time = data[0].time
         looked = max(2, math.ceil(1.0 / (choice.cutoff * self.step)))
         fitted = max(FEWEST, math.ceil(END_PERIODS / (choice.cutoff * self.step)))
         last = (slice(-fitted, None), slice(-looked, None))
@@ -283,7 +278,7 @@ class Plan:
         for fit, rows in (first, last) if begins else (last,):
             if np.count_nonzero(data[0].weights[fit]) < FEWEST:
                 continue
-            splines = [NormalEquations(one.rows(fit), order, spacing).solve(weight) for one in data]
+            splines = choice.rough.splines([one.rows(fit) for one in data], self.step)
             other = np.stack([np.array(spline(time[rows])) for spline in splines], axis=-1)
             change = other - curve.derived[:, rows]
             knots = splines[0].knots
