@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         target = options.output or screen.data_stdout()
         with TableWriter(target, [TIME, *columns], about) as out:
             for motion in pieces:
-                wrench = joints.along(motion, forces).wrench
+                wrench = joints.at_states(motion, forces).wrench
                 found = solver(motion.q, motion.v, motion.a, wrench)
                 parts = [found.axial[..., None], found.force[..., 1:], found.moment]
                 if stress:

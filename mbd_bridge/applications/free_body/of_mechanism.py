@@ -48,7 +48,9 @@ def free_body_of(
     pushes = in_link_axes(mechanism.prepared, states[0], given.by_link, given.axes)
     names = joints_of(mechanism.model, link)
     options["external"], options["external_in"] = pushes, "link"
-    loads = mechanism.joint_loads(q, v, a, names, t=t, threads=threads, check=check, **options)
+    loads = mechanism.joint_loads(*states, names, t=times, threads=threads, check=check, **options)
+    if isinstance(q, Motion):
+        loads = loads.along(q.time, q.v)
     own = pushes.get(link) if pushes else None
     own_q, own_v, own_a = states
     pushed = mechanism.prepared.wrench_of(
