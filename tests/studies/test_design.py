@@ -56,6 +56,7 @@ def test_the_same_seed_gives_the_same_design_and_another_one_another() -> None:
         (lambda: studies.sobol({"a": (1.0, np.nan)}, 4), "low < high"),
         (lambda: studies.sobol({"a": [1.0, 2.0, 3.0]}, 4), "low < high"),
         (lambda: studies.sobol({"a": (0.0, 1.0)}, 0), "whole number from 1"),
+        (lambda: studies.sobol({"a": (0.0, 1.0)}, 10**400), "split it"),
         (lambda: studies.grid({"a": [1.0, np.inf]}), "variant 1"),
         (lambda: studies.table({"a": [1.0, 2.0], "b": [1.0]}), "as many numbers"),
         (lambda: studies.saltelli({"a": (0.0, 1.0)}, 100), "power of two"),

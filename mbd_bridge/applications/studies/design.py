@@ -172,4 +172,5 @@ def _scaled(factors: Mapping[str, Factor], points: Array, kind: str) -> Design:
 
 def _check_number(number: int) -> None:
     if number > MOST:
-        raise StateError(f"a design of {number:g} variants; at most {MOST} in one: split it")
+        told = min(number, 10**300)  # a larger one is no float
+        raise StateError(f"a design of {told:g} variants; at most {MOST} in one: split it")
