@@ -83,7 +83,7 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
     if scheme is None:
         names = (*INTEGRATORS, *SCHEMES, *(f"scipy:{name}" for name in SCIPY))
         known = dict.fromkeys((*names, *extensions("integrators")))
-        name, scheme = one_of("integrator", integrator, known, StateError), RK4
+        name = one_of("integrator", integrator, known, StateError)
     else:
         name = scheme_name(scheme)
     in_python = name in INTEGRATORS or isinstance(scheme, Integrator)
@@ -99,7 +99,7 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
         others = ", ".join(METHODS[1:])
         raise StateError(f"correction={correction!r} goes with method= one of {others}")
     evaluations = whole_number("most_evaluations", options["most_evaluations"])
-    return SolutionMethod(method, name, tolerance, evaluations, correction, history, scheme)
+    return SolutionMethod(method, name, tolerance, evaluations, correction, history, scheme or RK4)
 
 
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
