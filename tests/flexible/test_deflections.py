@@ -93,7 +93,6 @@ def test_both_panels_are_drawn_with_their_units(swing):
             "several bend",
         ),
         (lambda run: mbd.load(OWN / "pendulum.urdf").deflections(q=[0.0]), "no link"),
-        (lambda run: ("run").deflections(), "Simulation or a Mechanism"),
     ],
 )
 def test_what_has_no_deflection_is_refused(swing, ask, told):
