@@ -8,7 +8,7 @@ and abs do so too; what chooses or looks up does not, and is here.
 - for ``x > 0`` of arrays: ``greater(x, 0)``;
 - for ``and``, ``or``, ``not``: `logical_and`, `logical_or`, `logical_not`;
 - for ``max``, ``np.maximum``, ``np.clip``: `maximum`, `minimum`, `clip`;
-- for ``np.sign`` and ``np.interp``: `sign`, and `interp` or a `Table` that is made once.
+- for ``np.sign`` and ``np.interp``: `sign`, and `interp` or a `Lookup` that is made once.
 
 Largest errors in machine code and C source, in units in the last place: exp, log, atan 1; sin, cos
 and atan2 1.5; asin, acos 2; tanh 2.5. min, max, abs, sign and comparisons are exact. The digits
@@ -29,7 +29,7 @@ from mbd_bridge.kernels.expression import operate
 from mbd_bridge.kernels.table import Floats, PolynomialTable as Polynomials
 
 __all__ = [
-    "Table",
+    "Lookup",
     "absolute",
     "arccos",
     "arcsin",
@@ -194,7 +194,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return operate("where", condition, a, b)
 
 
-class Table:
+class Lookup:
     """A function of one variable that a table gives; call it with floats, arrays or symbols.
 
     Parameters
@@ -233,7 +233,7 @@ class Table:
         self._points = np.array([at, values])
 
     @staticmethod
-    def of_polynomials(x: ArrayLike, coefficients: ArrayLike, end: float) -> Table:
+    def of_polynomials(x: ArrayLike, coefficients: ArrayLike, end: float) -> Lookup:
         """Return the table of polynomials c0 + c1 u + c2 u² + ..., u from the place before.
 
         Parameters
@@ -242,7 +242,7 @@ class Table:
         coefficients : (d, n), d <= 5, the lowest power first
         end : where the last one ends; it goes on there, as the first one does before
         """
-        result = Table.__new__(Table)
+        result = Lookup.__new__(Lookup)
         numbers = np.array(x, dtype=float), np.array(coefficients, dtype=float)
         result._data = table.polynomials(*numbers, float(end))
         return result
@@ -261,9 +261,9 @@ class Table:
         x, y = self._points
         return x.copy(), y.copy()
 
-    def derivative(self) -> Table:
+    def derivative(self) -> Lookup:
         """Return the table of the slope; it is 0 where the end's value holds."""
-        result = Table.__new__(Table)
+        result = Lookup.__new__(Lookup)
         result._data = self._data.derivative()
         return result
 
@@ -273,7 +273,7 @@ class Table:
         return self._data.digest
 
     def __repr__(self) -> str:
-        return f"<Table of {len(self._data.knots)} knots>"
+        return f"<Lookup of {len(self._data.knots)} knots>"
 
 
 class Integral:
@@ -294,5 +294,5 @@ def interp(
     kind: Literal["linear", "cubic"] = "linear",
     outside: Literal["hold", "extend"] = "hold",
 ) -> Any:
-    """Return what a table (xp, fp) gives at x; make a `Table` where it is asked many times."""
-    return Table(xp, fp, kind, outside)(x)
+    """Return what a table (xp, fp) gives at x; make a `Lookup` where it is asked many times."""
+    return Lookup(xp, fp, kind, outside)(x)

@@ -32,7 +32,7 @@ def call(name, *given):
 
 
 def test_every_public_function_is_tried():
-    assert {name for name in fn.__all__ if name != "Table"} == set(NUMPY)
+    assert {name for name in fn.__all__ if name != "Lookup"} == set(NUMPY)
 
 
 @pytest.mark.parametrize("name", NUMPY)
@@ -85,7 +85,7 @@ def test_a_torque_of_many_operations_moves_a_machine_as_its_floats_do():
 
 def test_a_wrench_and_a_motion_may_choose_and_look_up():
     bar = four_bar(1.0, 2.0, 1.5, 2.0)
-    curve = fn.Table(np.linspace(0.0, 1.0, 9), np.linspace(0.0, 1.0, 9) ** 3, "cubic")
+    curve = fn.Lookup(np.linspace(0.0, 1.0, 9), np.linspace(0.0, 1.0, 9) ** 3, "cubic")
 
     def push(t, q, v):
         force = fn.where(t > 0.05, 5.0 * curve(t), fn.exp(-t))

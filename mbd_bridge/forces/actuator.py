@@ -18,7 +18,7 @@ from mbd_bridge.forces.base import Checked, ForceElement
 from mbd_bridge.forces.joints import CoordinateEffect, JointElement
 from mbd_bridge.forces.points import PointElement
 from mbd_bridge.forces.varying import TracedFunction
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from mbd_bridge.model import Model
 
 UNITS = {"s": "m", "f": "N"}
@@ -27,7 +27,7 @@ UNITS = {"s": "m", "f": "N"}
 
 def _given(element: ForceElement, name: str, value: Any, model: Model) -> Any:
     """Return a checked force."""
-    if isinstance(value, Table):
+    if isinstance(value, Lookup):
         return value
     if callable(value):
         return TracedFunction.of(element.label, value, {"t": None, "s": None, "rate": None})
@@ -40,8 +40,8 @@ def _given(element: ForceElement, name: str, value: Any, model: Model) -> Any:
     return element.number(name, value, unit)
 
 
-Given: TypeAlias = Annotated[float | Table | Callable[[Any, Any, Any], Any], Checked(_given)]
-"""N or N m: a number, a `functions.Table` of time, or a function of (t, s, rate) that is traced."""
+Given: TypeAlias = Annotated[float | Lookup | Callable[[Any, Any, Any], Any], Checked(_given)]
+"""N or N m: a number, a `functions.Lookup` of time, or a traced function of (t, s, rate)."""
 
 
 class Drive:
@@ -51,7 +51,7 @@ class Drive:
 
     def given(self, t: Any, s: Any, rate: Any) -> Any:
         """Return the force of a bound element at a time and state."""
-        if isinstance(self.force, Table):
+        if isinstance(self.force, Lookup):
             return self.force(t)
         return self.force(t, s, rate) if callable(self.force) else self.force
 
@@ -64,7 +64,7 @@ class Drive:
     def depends_on_time(self) -> bool:
         """Whether its force is a table, or a function that uses t."""
         timed = isinstance(self.force, TracedFunction) and self.force.timed
-        return timed or isinstance(self.force, Table)
+        return timed or isinstance(self.force, Lookup)
 
 
 @final
@@ -76,7 +76,7 @@ class PointActuator(Drive, PointElement):
     ----------
     links : two names; "ground" is the world
     points : two points (3,) m, in the frames of these links
-    force : N, a tension: a number, a `functions.Table` of time, or a function of (t, length, rate)
+    force : N, a tension: a number, a `functions.Lookup` of time, or a function of (t, length, rate)
         made of `mbd_bridge.functions`
     """
 
@@ -96,7 +96,7 @@ class JointActuator(Drive, JointElement):
     Parameters
     ----------
     joint : name of a coordinate; see `JointElement`
-    force : N m or N, on the coordinate: a number, a `functions.Table` of time, or a function of
+    force : N m or N, on the coordinate: a number, a `functions.Lookup` of time, or a function of
         (t, s, rate) made of `mbd_bridge.functions`
     """
 

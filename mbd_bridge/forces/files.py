@@ -51,7 +51,7 @@ from mbd_bridge.forces.track import Point
 from mbd_bridge.forces.tyres.simple import Direction
 from mbd_bridge.forces.urdf import from_urdf
 from mbd_bridge.forces.varying import Input, Varying
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from mbd_bridge.model import Model
 
 # Tyres, tracks and roads in ``NAME.forces.yaml``: read and written.
@@ -272,7 +272,7 @@ def _law(node: Node) -> Any:
     points = table_points(node)
     words: Any = points.words
     with node.placed():
-        return Table(points.x, points.y, **words)
+        return Lookup(points.x, points.y, **words)
 
 
 def _varying(node: Node) -> Any:
@@ -313,7 +313,7 @@ READERS: dict[Any, Callable[[Node], Any]] = {
     tuple[str, str]: _texts,
     tuple[str, ...]: _texts,
     Law: _law,
-    float | Table | Callable[[Any, Any, Any], Any]: _law,
+    float | Lookup | Callable[[Any, Any, Any], Any]: _law,
     Throttle: numbers,
     Throttle | None: numbers,
 }
@@ -338,7 +338,7 @@ def _entry(name: str, element: ForceElement) -> dict[str, Any]:
 
 def _plain(element: ForceElement, name: str, value: Any) -> Any:
     """Return a parameter as texts, numbers, lists of them, or points of a table."""
-    if isinstance(value, Table):
+    if isinstance(value, Lookup):
         x, y = (points.tolist() for points in value.points)
         return {"x": x, "y": y, "kind": value.kind, "outside": value.outside}
     if isinstance(value, str | bool):

@@ -18,28 +18,28 @@ import numpy as np
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Checked, ForceElement
-from mbd_bridge.functions import Table, absolute
+from mbd_bridge.functions import Lookup, absolute
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 
-Law: TypeAlias = float | Sequence[float] | Table
+Law: TypeAlias = float | Sequence[float] | Lookup
 """A number, coefficients of a polynomial, or a table."""
 
 
 def restores(
     element: ForceElement, name: str, value: Law, model: Model
-) -> tuple[float, ...] | Table:
+) -> tuple[float, ...] | Lookup:
     """Return a checked law: the coefficients, or the table."""
-    if isinstance(value, Table):
+    if isinstance(value, Lookup):
         return value
     return _coefficients(element, name, value, "a spring that pushes away from its rest is a Table")
 
 
 def _dissipates(
     element: ForceElement, name: str, value: Law, model: Model
-) -> tuple[float, ...] | Table:
+) -> tuple[float, ...] | Lookup:
     """Return a checked law that dissipates: the coefficients, or the table."""
-    if not isinstance(value, Table):
+    if not isinstance(value, Lookup):
         return _coefficients(element, name, value, "such a damper would drive the machine")
     rates, forces = value.points
     wrong = np.flatnonzero(rates * forces < 0.0)
@@ -55,7 +55,7 @@ def _dissipates(
 
 def _coefficients(element: ForceElement, name: str, value: Any, reason: str) -> tuple[float, ...]:
     where = f"{element.label}: {name}"
-    expected = "a number, coefficients (k1, k2, ...) or an mbd_bridge.functions.Table"
+    expected = "a number, coefficients (k1, k2, ...) or an mbd_bridge.functions.Lookup"
     if is_traced(value):
         return tuple(np.asarray(value, dtype=object).reshape(-1))
     if isinstance(value, str):
@@ -77,14 +77,14 @@ ZERO = 1e-12
 
 def restoring(law: Any, e: Any) -> Any:
     """Return the force at a deflection, positive where it grows with e."""
-    if isinstance(law, Table):
+    if isinstance(law, Lookup):
         return law(e)
     return _polynomial(law, e) * e
 
 
 def stored(law: Any, e: Any) -> Any:
     """Return the energy at a deflection, J; 0 at none."""
-    if isinstance(law, Table):
+    if isinstance(law, Lookup):
         integral = law.antiderivative()
         return integral(e) - integral(0.0)
     return _polynomial([k / (i + 2.0) for i, k in enumerate(law)], e) * (e * e)
@@ -92,7 +92,7 @@ def stored(law: Any, e: Any) -> Any:
 
 def dissipated(law: Any, rate: Any) -> tuple[Any, Any]:
     """Return the force of a damper at a rate, and the power that it dissipates, W."""
-    if isinstance(law, Table):
+    if isinstance(law, Lookup):
         force = law(rate)
         return force, force * rate
     c = _polynomial(law, rate)

@@ -44,8 +44,8 @@ class PointSpring(PointElement):
     ----------
     links : two names; "ground" is the world
     points : two points (3,) m, in the frames of these links
-    stiffness : N/m; coefficients of a polynomial, or a `functions.Table` of the extension (`law`)
-    damping : N s/m; coefficients of a polynomial, or a `functions.Table` of the rate
+    stiffness : N/m; coefficients of a polynomial, or a `functions.Lookup` of the extension (`law`)
+    damping : N s/m; coefficients of a polynomial, or a `functions.Lookup` of the rate
     preload : N, constant tension beside
     free_length : m, at least 0; None for the length with all coordinates at zero, or see
         `relaxed_at`
@@ -96,8 +96,8 @@ class JointSpring(JointElement):
     Parameters
     ----------
     joint : name of a coordinate; see `JointElement`
-    stiffness : N m/rad or N/m; coefficients of a polynomial, or a `functions.Table` (see `law`)
-    damping : N m s/rad or N s/m; coefficients of a polynomial, or a `functions.Table` of the rate
+    stiffness : N m/rad or N/m; coefficients of a polynomial, or a `functions.Lookup` (see `law`)
+    damping : N m s/rad or N s/m; coefficients of a polynomial, or a `functions.Lookup` of the rate
     rest : s0, rad or m: where the spring is relaxed
     preload : N m or N, constant and against the coordinate
     """

@@ -20,7 +20,7 @@ from mbd_bridge.forces.base import Checked, ForceElement, Units, number
 from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
 from mbd_bridge.forces.law import Law, restores, restoring, stored
 from mbd_bridge.forces.points import PointElement
-from mbd_bridge.functions import Table, maximum, minimum
+from mbd_bridge.functions import Lookup, maximum, minimum
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 
@@ -38,14 +38,14 @@ class Push(NamedTuple):
 
 def _progressive(
     element: ForceElement, name: str, value: Law, model: Model
-) -> tuple[float, ...] | Table:
+) -> tuple[float, ...] | Lookup:
     """Return a checked law over the depth; it must not pull."""
     law = restores(element, name, value, model)
-    if isinstance(law, Table) and law(0.0) != 0.0:
+    if isinstance(law, Lookup) and law(0.0) != 0.0:
         raise StateError(
             f"{element.label}: {name}: expected a table that is 0 at depth 0, got {law(0.0):g}"
         )
-    known = law.points[1] if isinstance(law, Table) else [x for x in law if not is_traced(x)]
+    known = law.points[1] if isinstance(law, Lookup) else [x for x in law if not is_traced(x)]
     lowest = min(known, default=0.0)
     if lowest < 0.0:
         raise StateError(
@@ -115,7 +115,7 @@ class JointStop(JointElement):
     ----------
     joint : name of a coordinate; see `JointElement`
     lower, upper : rad or m; None for no stop on that side
-    stiffness : k, N m/rad or N/m; coefficients or a `functions.Table` of a progressive one (`law`)
+    stiffness : k, N m/rad or N/m; coefficients or a `functions.Lookup` of a progressive one (`law`)
     damping : c, N m s/rad or N s/m
     depth : d, rad or m, over which the damping fades in
     """
@@ -166,7 +166,7 @@ class PointStop(PointElement):
     links : two names; "ground" is the world
     points : two points (3,) m, in the frames of these links
     shortest, longest : m, the length's range; None for no stop on that side
-    stiffness : N/m; coefficients or a `functions.Table` of a progressive one (`law`)
+    stiffness : N/m; coefficients or a `functions.Lookup` of a progressive one (`law`)
     damping : N s/m
     depth : d, m, over which the damping fades in
     """

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.errors import FunctionError, KernelError, MbdError, StateError
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, ForceElement, Units
 from mbd_bridge.forces.formula import Formula
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from mbd_bridge.kernels import is_traced, trace
 from mbd_bridge.kernels.expression import Tape
 from mbd_bridge.model import Model
@@ -353,4 +353,4 @@ def _numeric(kind: str) -> bool:
 def _is_how(value: Any, kind: str) -> bool:
     if kind == "Given":  # functions of (t, s, rate) and tables are the actuators' own
         return isinstance(value, str | Formula)
-    return isinstance(value, str) or (callable(value) and not isinstance(value, Table))
+    return isinstance(value, str) or (callable(value) and not isinstance(value, Lookup))

@@ -65,7 +65,7 @@ def functions() -> dict[str, dict[str, float]]:
     for kind in ("linear", "cubic"):
         for even in (True, False):
             x = np.linspace(0.0, 4.0, 200) ** (1.0 if even else 1.5)
-            table = fn.Table(x, np.sin(x), kind)
+            table = fn.Lookup(x, np.sin(x), kind)
             call = _timed(table, given[:1], spare)
             peer = best(lambda x=x: np.interp(given[0], x, x), 1000) / spare.size
             name = f"{kind} table, {'even' if even else 'uneven'}, 200 knots"

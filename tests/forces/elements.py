@@ -8,14 +8,14 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
-from mbd_bridge.functions import Table, sin
+from mbd_bridge.functions import Lookup, sin
 from mbd_bridge.simulation.trajectory import Trajectory
 
 Q = np.array([0.4, 0.1, -0.7])
 V = np.array([-1.2, 0.3, 2.1])
 
-TABLE = Table([-0.5, -0.1, 0.2, 0.6], [-30.0, -4.0, 9.0, 11.0], kind="cubic", outside="extend")
-LINES = Table([-0.5, -0.1, 0.2, 0.6], [-30.0, -4.0, 9.0, 11.0])
+TABLE = Lookup([-0.5, -0.1, 0.2, 0.6], [-30.0, -4.0, 9.0, 11.0], kind="cubic", outside="extend")
+LINES = Lookup([-0.5, -0.1, 0.2, 0.6], [-30.0, -4.0, 9.0, 11.0])
 
 JOINTS = ("wrist", "shoulder")
 
@@ -51,7 +51,7 @@ ELEMENTS = {
     ),
     "field": forces.GravityField((0.3, -0.2, 5.0), ("arm", "hand")),
     "pull": forces.PointActuator(("ground", "hand"), ENDS, 7.0),
-    "drive": forces.JointActuator("rail", Table([0.0, 0.2, 1.0], [1.0, 9.0, -4.0])),
+    "drive": forces.JointActuator("rail", Lookup([0.0, 0.2, 1.0], [1.0, 9.0, -4.0])),
 }
 
 TRACED = {

@@ -14,7 +14,7 @@ from mbd_bridge.forces import (
     PointSpring,
     from_urdf,
 )
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from tests.forces.elements import Q, machine
 from tests.machines import four_bar
 
@@ -36,11 +36,11 @@ BAD = {
     "negative damping": ([JointSpring("wrist", damping=-1.0)], "damping.*at least 0, got -1"),
     "an array": ([JointSpring("wrist", rest=np.ones(3))], "are parameters of a batch"),
     "damper": (
-        [JointSpring("wrist", damping=Table([-1, 0, 1], [1, 0, 1]))],
+        [JointSpring("wrist", damping=Lookup([-1, 0, 1], [1, 0, 1]))],
         "sign of the rate and is 0 at rate 0, got 1 at -1",
     ),
     "damper at rest": (
-        [JointSpring("wrist", damping=Table([-1, 1], [-1, 2]))],
+        [JointSpring("wrist", damping=Lookup([-1, 1], [-1, 2]))],
         "is 0 at rate 0, got 0.5 at 0",
     ),
     "pulling stop": (
@@ -48,7 +48,7 @@ BAD = {
         "at least 0, since it only pushes, got -1",
     ),
     "pressed stop": (
-        [JointStop("rail", 0.0, stiffness=Table([0, 1], [3, 4]))],
+        [JointStop("rail", 0.0, stiffness=Lookup([0, 1], [3, 4]))],
         "a table that is 0 at depth 0, got 3",
     ),
     "nan": ([JointSpring("wrist", rest=np.nan)], "rest: expected one number, rad"),

@@ -7,7 +7,7 @@ from scipy.integrate import quad, solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.base.errors import MbdError
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from tests.forces.elements import ENDS, Q, V, bound, machine
 from tests.machines import four_bar
 
@@ -95,7 +95,7 @@ def test_gas_is_not_compressed_to_nothing(sled):
 
 def test_bumpers_push_progressively_at_the_ends_of_the_stroke_only(sled):
     points = ((0, 0, -0.5), (0, 0, 0))
-    law = Table([0.0, 0.01, 0.05], [0.0, 200.0, 4000.0], outside="extend")
+    law = Lookup([0.0, 0.01, 0.05], [0.0, 200.0, 4000.0], outside="extend")
     stop = forces.PointStop(("ground", "block"), points, 0.4, 0.6, law, 100.0, 0.01)
     element = bound(sled, stop)
     assert element.tension(0.0, 0.5, 3.0)[:3] == (0.0, 0.0, 0.0)

@@ -6,7 +6,7 @@ from scipy.integrate import simpson
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from tests.forces.elements import generalised
 
 SLIDER = """\
@@ -33,7 +33,7 @@ SLIDER = """\
 ELEMENTS = [
     forces.JointSpring("slide", (30.0, 200.0), (2.0, 1.0), 0.8, name="air"),
     forces.JointSpring("pin", 4.0, 0.2, 0.3, name="coil"),
-    forces.JointSpring("knee", Table([-3, 0, 3], [-9, 0, 12], outside="extend"), name="leaf"),
+    forces.JointSpring("knee", Lookup([-3, 0, 3], [-9, 0, 12], outside="extend"), name="leaf"),
     forces.JointFriction("pin", 0.3, 0.5, 0.1, 0.05, name="bush"),
     forces.JointFriction("slide", 0.8, smoothing_velocity=0.05, name="guide"),
     forces.JointStop("slide", None, 0.95, (3000.0, 1e5), 20.0, 0.01, name="buffer"),

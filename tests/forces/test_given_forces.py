@@ -7,7 +7,7 @@ from scipy.integrate import simpson
 import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.base.errors import MbdError
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from tests.forces.elements import ENDS, JOINTS, TRACED, Q, V, generalised, machine, states
 
 LENGTH = 0.1
@@ -52,7 +52,7 @@ def test_functions_act_as_torques_and_wrenches_do():
 
 
 def test_an_actuator_takes_a_table_of_time():
-    table = Table([0.0, 0.05, 1.0], [0.0, 8.0, 8.0])
+    table = Lookup([0.0, 0.05, 1.0], [0.0, 8.0, 8.0])
     run = machine().simulate(LENGTH, q=Q, forces=[forces.JointActuator("wrist", table)])
     told = machine().simulate(LENGTH, q=Q, torque={"wrist": ([0.0, 0.05, 1.0], [0.0, 8.0, 8.0])})
     assert np.abs(run.q - told.q).max() < 1e-12

@@ -17,7 +17,7 @@ from mbd_bridge.forces.roads import (
     TwoTracks,
     enveloped,
 )
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from mbd_bridge.kernels import compile_kernel
 from tests.forces.roads import GRID_X, GRID_Y, GRID_Z, HEIGHTS, PLACES, ROADS
 from tests.tolerances import DIFFERENCE, KERNEL
@@ -60,9 +60,9 @@ def test_a_road_is_told_from_others_by_its_numbers(name):
 
 
 def test_the_derivative_of_a_table_that_holds_is_zero_outside():
-    slope = Table(PLACES, HEIGHTS, "cubic").derivative()
+    slope = Lookup(PLACES, HEIGHTS, "cubic").derivative()
     assert np.all(slope(np.array([-7.0, -0.1, 2.6, 9.0])) == 0.0)
-    line = Table(PLACES, HEIGHTS, outside="extend").derivative()
+    line = Lookup(PLACES, HEIGHTS, outside="extend").derivative()
     assert abs(line(-7.0) - 0.06) < 1e-15
 
 

@@ -139,7 +139,7 @@ def test_choices_and_comparisons_are_those_of_numpy_to_the_bit():
 
 X = np.sort(SEED.uniform(0.0, 10.0, 23))
 EVEN = np.linspace(0.0, 10.0, 23)
-TABLES = [fn.Table(x, np.sin(x), k, o) for x in (X, EVEN) for k in ("linear", "cubic")
+TABLES = [fn.Lookup(x, np.sin(x), k, o) for x in (X, EVEN) for k in ("linear", "cubic")
           for o in ("hold", "extend")]  # fmt: skip
 
 

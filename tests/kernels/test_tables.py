@@ -25,7 +25,7 @@ def places(x):
 def test_straight_lines_are_those_of_numpy(even, number):
     x = grid(even, number)
     y = np.cos(3.0 * x)
-    table = fn.Table(x, y)
+    table = fn.Lookup(x, y)
     kernel = compile_kernel(lambda q: (table(q),), {"q": 1}, cache=None)
     q = places(x)
     got = kernel(q[:, None])[0][:, 0]
@@ -38,8 +38,8 @@ def test_straight_lines_are_those_of_numpy(even, number):
 def test_splines_are_those_of_scipy(even):
     x = grid(even)
     y = np.cos(x)
-    table = fn.Table(x, y, "cubic", "extend")
-    held = fn.Table(x, y, "cubic")
+    table = fn.Lookup(x, y, "cubic", "extend")
+    held = fn.Lookup(x, y, "cubic")
     kernel = compile_kernel(lambda q: (table(q), held(q)), {"q": 1}, cache=None)
     q = places(x)[:-4]
     for got, at in zip(kernel(q[:, None]), (q, np.clip(q, x[0], x[-1])), strict=True):
@@ -49,8 +49,8 @@ def test_splines_are_those_of_scipy(even):
 
 def test_an_even_grid_gives_the_digits_of_the_general_search():
     x = np.linspace(0.1, 0.7, 61)
-    even = fn.Table(x, np.sin(x), "cubic")
-    general = fn.Table(x, np.sin(x), "cubic")
+    even = fn.Lookup(x, np.sin(x), "cubic")
+    general = fn.Lookup(x, np.sin(x), "cubic")
     object.__setattr__(general._data, "even", False)
     object.__setattr__(general._data, "digest", "general")
     assert even._data.even
@@ -63,7 +63,7 @@ def test_an_even_grid_gives_the_digits_of_the_general_search():
 @pytest.mark.parametrize("even", [True, False])
 def test_infinities_and_nan_read_nothing_outside_the_table(even, outside):
     x = grid(even)
-    table = fn.Table(x, x * x, "linear", outside)
+    table = fn.Lookup(x, x * x, "linear", outside)
     kernel = compile_kernel(lambda q: (table(q),), {"q": 1}, cache=None)
     got = kernel(np.array([[np.inf], [-np.inf], [np.nan], [1e308]]))[0][:, 0]
     if outside == "hold":
@@ -80,7 +80,7 @@ def test_equal_tables_are_looked_up_once():
 
 def test_floats_arrays_and_symbols_agree():
     x = grid(False)
-    table = fn.Table(x, np.sin(x), "cubic")
+    table = fn.Lookup(x, np.sin(x), "cubic")
     q = places(x)
     kernel = compile_kernel(lambda q: (table(q),), {"q": 1}, cache=None)
     np.testing.assert_allclose(kernel(q[:, None])[0][:, 0], table(q), rtol=0.0, atol=1e-15)
@@ -101,4 +101,4 @@ def test_floats_arrays_and_symbols_agree():
 )
 def test_what_is_no_table_is_refused(arguments, reason):
     with pytest.raises(StateError, match=reason):
-        fn.Table(*arguments)
+        fn.Lookup(*arguments)

@@ -99,7 +99,7 @@ def test_what_has_left_a_stop_beside_a_part_in_fast_motion_falls_freely():
     built.joint("a", "prismatic", "ground", "shaken", axis=(1.0, 0.0, 0.0))
     built.joint("b", "prismatic", "ground", "free", axis=(1.0, 0.0, 0.0))
     machine = mbd.Mechanism.build(built.description())
-    table = mbd.functions.Table([-1.0, 0.0, 1.0], [-1e8, 0.0, 0.0])
+    table = mbd.functions.Lookup([-1.0, 0.0, 1.0], [-1e8, 0.0, 0.0])
     stop = mbd.forces.JointSpring("b", stiffness=table)
     torque = {"a": "200*sin(40*t)", "b": "2*t - 1"}
     system = mbd.System(machine, forces=[stop], torque=torque)

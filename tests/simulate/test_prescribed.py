@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.forces.formula import Jet
-from mbd_bridge.functions import Table as TableOf
+from mbd_bridge.functions import Lookup as TableOf
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from tests.machines import four_bar
 from tests.robots import own_urdfs

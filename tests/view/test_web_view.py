@@ -277,7 +277,7 @@ def test_the_window_gives_way_to_the_browser_where_pybullet_is_not(bar, monkeypa
     monkeypatch.setattr("mbd_bridge.view.web.web_view.open_page", opened.append)
     bar.show()
     (page,) = opened
-    assert page.look.playing and "iframe" in page._repr_html_()
+    assert page.playing and "iframe" in page._repr_html_()
 
 
 def test_the_command_says_where_the_page_is(run, tmp_path, monkeypatch):

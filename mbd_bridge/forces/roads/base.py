@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, real_number
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 
 
 class RoadSurface(NamedTuple):
@@ -96,7 +96,7 @@ def _tuples(array: Any) -> Any:
 def _digest(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_digest, value))
-    return value.digest if isinstance(value, Road | Table) else value
+    return value.digest if isinstance(value, Road | Lookup) else value
 
 
 @final

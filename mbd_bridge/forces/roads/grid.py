@@ -22,7 +22,7 @@ from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.profile import MOST_KNOTS
-from mbd_bridge.functions import Table, clip, equal, where
+from mbd_bridge.functions import Lookup, clip, equal, where
 from mbd_bridge.model.spatial import Array
 
 # OpenCRG road files (``.crg``), by the package pyopencrg, as heights over an even grid.
@@ -141,9 +141,9 @@ class Grid(Road):
     y: ArrayLike = field(repr=False)
     z: ArrayLike = field(repr=False)
     kind: Literal["linear", "cubic"] = "linear"
-    _rows: Table = field(init=False, repr=False)
-    _row_slopes: Table = field(init=False, repr=False)
-    _numbers_of_rows: Table = field(init=False, repr=False)
+    _rows: Lookup = field(init=False, repr=False)
+    _row_slopes: Lookup = field(init=False, repr=False)
+    _numbers_of_rows: Lookup = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         one_of("Grid: kind", self.kind, ("linear", "cubic"), StateError)
@@ -158,7 +158,7 @@ class Grid(Road):
             "z": z,
             "_rows": rows,
             "_row_slopes": rows.derivative(),
-            "_numbers_of_rows": Table.of_polynomials(
+            "_numbers_of_rows": Lookup.of_polynomials(
                 y[:-1], np.arange(len(y) - 1.0)[None], float(y[-1])
             ),
         }
@@ -229,7 +229,7 @@ def _even(name: str, value: ArrayLike) -> Array:
     return places
 
 
-def _joined(z: Array, kind: str) -> Table:
+def _joined(z: Array, kind: str) -> Lookup:
     """Return the rows one behind the other, over the number of the place; each ends level."""
     count, rows = z.shape
     if kind == "cubic":
@@ -242,4 +242,4 @@ def _joined(z: Array, kind: str) -> Table:
     coefficients[:, :-1] = inner
     coefficients[0, -1] = z[-1]
     flat = coefficients.transpose(0, 2, 1).reshape(len(inner), -1)
-    return Table.of_polynomials(np.arange(float(count * rows)), flat, float(count * rows))
+    return Lookup.of_polynomials(np.arange(float(count * rows)), flat, float(count * rows))

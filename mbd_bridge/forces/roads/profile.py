@@ -12,7 +12,7 @@ from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
 from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.shapes import TwoTracks
-from mbd_bridge.functions import Table
+from mbd_bridge.functions import Lookup
 from mbd_bridge.model.spatial import Array
 
 
@@ -31,12 +31,12 @@ class Profile(Road):
     x: ArrayLike = field(repr=False)
     z: ArrayLike = field(repr=False)
     kind: Literal["linear", "cubic"] = "linear"
-    _table: Table = field(init=False, repr=False)
-    _slope: Table = field(init=False, repr=False)
+    _table: Lookup = field(init=False, repr=False)
+    _slope: Lookup = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         x, z = (finite_numbers(f"Profile: {name}", getattr(self, name)) for name in ("x", "z"))
-        table = Table(x, z, self.kind)
+        table = Lookup(x, z, self.kind)
         values = {"x": x, "z": z, "_table": table, "_slope": table.derivative()}
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -45,7 +45,7 @@ class FialaTyre(Tyre):
     Parameters
     ----------
     radius : R, m
-    stiffness : vertical, N/m; coefficients of a polynomial, or a `functions.Table`
+    stiffness : vertical, N/m; coefficients of a polynomial, or a `functions.Lookup`
     damping : vertical, N s/m; it sets in over the first millimetre
     width : w, m
     slip_stiffness : C_s, C_α: N for each unit of κ, N/rad

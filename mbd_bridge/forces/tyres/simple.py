@@ -38,7 +38,7 @@ class SimpleTyre(Tyre):
     Parameters
     ----------
     radius : R, m
-    stiffness : k, N/m; coefficients of a polynomial, or a `functions.Table` of the deflection
+    stiffness : k, N/m; coefficients of a polynomial, or a `functions.Lookup` of the deflection
     damping : c, N s/m; it sets in over the first millimetre
     slip_stiffness : c_x, c_y: longitudinal stiffness and cornering stiffness (1/rad) by the load
     friction : μ; 0 for a wheel that only follows the road

@@ -21,7 +21,7 @@ from mbd_bridge.base.arguments import as_floats, finite_numbers
 from mbd_bridge.base.errors import StateError, count, one_of
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.cartesian import link_velocity, placement
-from mbd_bridge.functions import Table, arctan2, cos, greater, sin, where
+from mbd_bridge.functions import Lookup, arctan2, cos, greater, sin, where
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import coordinate_units
@@ -342,7 +342,7 @@ class ExternalForce:
             if not column.any():
                 found.append(0.0)
                 continue
-            value = column[0] if len(x) == 1 else Table(x, column)(at)
+            value = column[0] if len(x) == 1 else Lookup(x, column)(at)
             found.append(value if acts is True else where(acts, value, 0.0))
         return np.array(found)
 
