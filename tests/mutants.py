@@ -303,8 +303,8 @@ MUTANTS = (
     Mutant(
         "an arc of a negative torque turns the other way",
         "view/arrows.py",
-        "axes[:3, :3] = along(axis if share > 0.0 else -axis)",
-        "axes[:3, :3] = along(axis)",
+        "axes = homogeneous(centre, along(axis if share > 0.0 else -axis))",
+        "axes = homogeneous(centre, along(axis))",
         "view/test_arrows.py",
     ),
     Mutant(
