@@ -4,6 +4,8 @@ from mbd_bridge.applications.motors.actuator import Actuator as Actuator, Effici
 from mbd_bridge.applications.motors.duty import Energies as Energies, MotorDuty as MotorDuty
 from mbd_bridge.applications.motors.files import (
     Actuators as Actuators,
+    load_actuators as load,  # noqa: F401 - another name
+    save_actuators as save,  # noqa: F401 - another name
 )
 from mbd_bridge.applications.motors.friction import Friction as Friction
 from mbd_bridge.applications.motors.from_file import FromFile as FromFile

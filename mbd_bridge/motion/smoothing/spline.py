@@ -52,7 +52,7 @@ CHUNK = 256
 """Coefficients, at least, that one lane of Takahashi's recursion covers."""
 
 
-class Design:
+class SplineRows:
     """The rows b of B-splines at times, and their sums, made once for all data at these times."""
 
     def __init__(self, time: Floats, order: int, spacing: float, begin: float) -> None:
@@ -92,7 +92,7 @@ class Samples:
     def __init__(self, time: Floats) -> None:
         self.time, self.differences = time, Differences(time)
         self._parts = dict[float, list[tuple[slice, Samples]]]()
-        self._designs = dict[tuple[int, float, float], Design]()
+        self._designs = dict[tuple[int, float, float], SplineRows]()
 
     def parts(self, step: float) -> list[tuple[slice, Samples]]:
         """Return the rows between long gaps, where the usual step is known, and their samples."""
@@ -104,11 +104,11 @@ class Samples:
             ]
         return self._parts[step]
 
-    def design(self, order: int, spacing: float, begin: float | None = None) -> Design:
+    def design(self, order: int, spacing: float, begin: float | None = None) -> SplineRows:
         """Return the rows of splines of an order on knots of a spacing."""
         key = order, spacing, float(self.time[0]) if begin is None else begin
         if key not in self._designs:
-            self._designs[key] = Design(self.time, *key)
+            self._designs[key] = SplineRows(self.time, *key)
         return self._designs[key]
 
 
@@ -244,7 +244,7 @@ class Spline:
     densities : Σw / T and Σu / T
     """
 
-    design: Design
+    design: SplineRows
     coefficients: Floats
     factor: Floats
     order: int

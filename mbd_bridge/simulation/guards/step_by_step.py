@@ -53,6 +53,11 @@ class StepGuards:
             self._states.begin()
         self.energy.open(q, v, z)
 
+    def prepare(self) -> None:
+        """Compile what looking at a state needs."""
+        if self.loops is not None:
+            _ = self._constraints
+
     def due(self) -> bool:
         """Return whether the next step is to be looked at before; called once a step."""
         self._steps += 1

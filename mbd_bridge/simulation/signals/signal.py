@@ -50,7 +50,7 @@ class Constant:
         tail = () if size is None else (size,)
         outer = values.ndim - len(tail)
         if outer not in (0, 1) or values.shape[outer:] != tail:
-            raise StateError(f"{where} has the shape {values.shape}; expected {expected}")
+            raise StateError(f"{where}: expected {expected}, got the shape {values.shape}")
         if not values.size:
             raise StateError(f"{where}: expected at least one trajectory, got none")
         return Constant(finite(where, values.reshape(-1, size or 1)))

@@ -312,8 +312,10 @@ def scheme_of(integrator: str | Scheme) -> Scheme | None:
     """Return the scheme of a name, of a script or package too, or itself; None if it has none."""
     if isinstance(integrator, Scheme):
         return integrator
-    if not isinstance(integrator, str) or integrator in SCHEMES:
-        return SCHEMES.get(integrator)
+    if not isinstance(integrator, str):
+        return None
+    if integrator in SCHEMES:
+        return SCHEMES[integrator]
     others = extensions("integrators")
     if integrator not in others:
         return None

@@ -194,6 +194,7 @@ class Stepping:
             Accelerations(self.model, self.system.prescribed_velocities).prepare()
             _ = self.system.acting
         _ = self._energy
+        self.guards.prepare()
 
     def advance(self) -> None:
         """Take a step.
