@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,30 +55,27 @@ class LoadUncertainty:
         return f"LoadUncertainty({count(states, 'state')}, {count(joints, 'joint')})"
 
 
-def load_numbers(base: JointLoads) -> Callable[[JointLoads], Array]:
-    """Return what makes of loads near others the numbers (N, k) whose deviations are known.
+def load_numbers(base: JointLoads) -> Callable[[JointLoads], tuple[Array, ...]]:
+    """Return what makes of loads near others the five arrays whose deviations are known.
 
     Lengths change along the forces and moments of `base`.
     """
     along = _unit(base.force), _unit(base.moment)
 
-    def numbers(loads: JointLoads) -> Array:
-        vectors, rows = (loads.force, loads.moment), len(loads.force)
+    def numbers(loads: JointLoads) -> tuple[Array, ...]:
+        vectors = loads.force, loads.moment
         lengths = (np.einsum("nji,nji->nj", *pair) for pair in zip(along, vectors, strict=True))
-        return np.hstack([*(x.reshape(rows, -1) for x in vectors), *lengths, loads.actuation])
+        return *vectors, *lengths, loads.actuation
 
     return numbers
 
 
-def uncertain(loads: JointLoads, motion: Motion, known: Array | None) -> JointLoads:
-    """Return loads along a motion with the standard deviations (N, k) of their `load_numbers`."""
+def uncertain(loads: JointLoads, motion: Motion, known: Iterable[Array] | None) -> JointLoads:
+    """Return loads along a motion with the deviations of their `load_numbers`, the next five."""
     if known is None or motion.uncertainty is None:
         return loads
     _, rates, _ = motion.uncertainty.standard_deviations(motion.time, motion.q, motion.v, motion.a)
-    J = len(loads.joints)
-    force, moment, *rest = np.split(known, [3 * J, 6 * J, 7 * J, 8 * J], axis=1)
-    force, moment = (x.reshape(-1, J, 3) for x in (force, moment))
-    lengths, turns, actuation = rest
+    force, moment, lengths, turns, actuation = islice(known, 5)
     speed = np.abs(actuation_speeds(loads, rates))
     deviations = LoadUncertainty(force, moment, lengths, turns, actuation, speed)
     return replace(loads, uncertainty=deviations, assumed=(*loads.assumed, FROM_NOISE))

@@ -136,20 +136,20 @@ class _Union:
 
     def along(self, motion: Motion) -> list[JointLoads]:
         """Return the loads along a piece for each observer."""
-        solved, sizes = self._solve(motion), list[int]()
+        solved = self._solve(motion)
         asked = [k for k, one in enumerate(self._needs) if one.deviations is not None]
 
-        def numbers(base: _Solved) -> Callable[[_Solved], Array]:
+        def numbers(base: _Solved) -> Callable[[_Solved], list[Array]]:
             each = [load_numbers(loads) for loads in base.loads.values()]
 
-            def of(other: _Solved) -> Array:
-                parts = [f(x) for f, x in zip(each, other.loads.values(), strict=True)]
+            def of(other: _Solved) -> list[Array]:
+                pairs = zip(each, other.loads.values(), strict=True)
+                parts = [part for f, loads in pairs for part in f(loads)]
                 for k in asked:
                     of_piece = self._needs[k].deviations
                     assert of_piece is not None
                     parts.append(of_piece(other.motion, self._seen(k, other)))
-                sizes[:] = [part.shape[1] for part in parts]
-                return np.hstack(parts)
+                return parts
 
             return of
 
@@ -160,8 +160,8 @@ class _Union:
             known = noise_deviations(motion, closed, answer, numbers, solved)
         if known is None:
             return [self._seen(k, solved) for k in range(len(self._needs))]
-        parts = iter(np.split(known, np.cumsum(sizes)[:-1], axis=1))
-        wholes = {how: uncertain(loads, motion, next(parts)) for how, loads in solved.loads.items()}
+        parts = iter(known)
+        wholes = {how: uncertain(loads, motion, parts) for how, loads in solved.loads.items()}
         seen = [self._seen(k, solved._replace(loads=wholes)) for k in range(len(self._needs))]
         for k in asked:
             deviations = seen[k].uncertainty or _nothing(len(motion.time))

@@ -12,7 +12,7 @@ errors are. What is linear in accelerations needs one side only for columns that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -70,16 +70,16 @@ def noise_deviations(
     motion: Motion,
     closed: Model | None,
     answer: Callable[[Motion], Results],
-    numbers: Callable[[Results], Callable[[Results], Floats]],
+    numbers: Callable[[Results], Callable[[Results], Sequence[Floats]]],
     base: Results,
-) -> Floats | None:
-    """Return the standard deviations (N, k) of results along a motion; None: it is exact.
+) -> tuple[Floats, ...] | None:
+    """Return the standard deviations of results along a motion; None: it is exact.
 
     Parameters
     ----------
     closed : the machine whose loops the displaced states close; None: they need not
     answer : gives the results along motions like this one
-    numbers : of the results themselves, gives what makes numbers (N, k) of others
+    numbers : of the results themselves, gives what makes arrays (N, ...) of others
     base : the results along the motion
     """
     if not is_uncertain(motion):
@@ -88,16 +88,20 @@ def noise_deviations(
     part = motion if step == 1 else motion.part(slice(None, None, step))
     onto = None if closed is None else OntoLoops(closed).near(part.q, part.v, part.a)
 
-    def at(states: States) -> Floats:
+    def at(states: States) -> Sequence[Floats]:
         q, v, a = states if onto is None else onto(*states)
         return of(answer(replace(part, q=q, v=v, a=a)))
 
     own = base if step == 1 else answer(part)
     of = numbers(own)
     there = of(own)
-    total = np.zeros_like(there)
+    total = [np.zeros_like(one) for one in there]
     for way in displacements(part):
-        change = way.scale * (at(way.ahead) - (there if way.behind is None else at(way.behind)))
-        total += change * change
-    known = np.sqrt(total)
-    return known if step == 1 else np.asarray(at_times(motion.time, part.time, known))
+        pair = at(way.ahead), there if way.behind is None else at(way.behind)
+        for squares, ahead, behind in zip(total, *pair, strict=True):
+            change = ahead - behind
+            change *= way.scale
+            change *= change
+            squares += change
+    known = tuple(np.sqrt(squares, out=squares) for squares in total)
+    return known if step == 1 else tuple(at_times(motion.time, part.time, one) for one in known)
