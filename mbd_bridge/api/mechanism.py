@@ -390,10 +390,10 @@ class Mechanism(Tabular, Extended):
             nearest to zero); see `closed_kernel.kernel_of`
         **options : of the loads; kernels have `links` alone
         """
+        known = ("joint_loads", *FUNCTIONS)
+        if not isinstance(what, LoadRequest) and not (isinstance(what, str) and what in known):
+            raise ModelError(f"what: {unknown_name('function', what, known)}")
         if not isinstance(what, LoadRequest) and what != "joint_loads":
-            if not isinstance(what, str) or what not in FUNCTIONS:
-                known = ("joint_loads", *FUNCTIONS)
-                raise ModelError(f"what: {unknown_name('function', what, known)}")
             named = {"joints": joints is not None, "parameters": parameters is not None}
             named |= {name: name != "links" for name in given(RequestOptions, options)}
             for name in (name for name, is_wrong in named.items() if is_wrong):

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.functions import sin
+from mbd_bridge.simulation.batch.run import simulate_batch
 from mbd_bridge.simulation.right_hand_side import right_hand_side
 from tests.pairs.cover import all_pairs
 from tests.pairs.machines import machine
@@ -121,7 +122,7 @@ def assert_agrees_with_scipy(m, run, physics, close):
 
 
 def assert_agrees_with_a_batch(m, run, physics, close):
-    batch = m.simulate(END, step=STEP, **physics)
+    batch = simulate_batch(m, END, step=STEP, **physics)
     assert batch.status == ("finished",)
     last = min(int(np.searchsorted(batch.time, run.time[-1] - 1e-9)), len(batch.time) - 1)
     if abs(batch.time[last] - run.time[-1]) < 1e-9:

@@ -170,7 +170,7 @@ def test_velocities_of_links_are_differences_of_placements(floating):
     ("given", "message"),
     [
         ({"hook": [0.0] * 6}, "no link named 'hook'"),
-        ({"crank": [1.0, 2.0, 3.0]}, r"has the shape \(3,\)"),
+        ({"crank": [1.0, 2.0, 3.0]}, r"got the shape \(3,\)"),
         ({"crank": lambda t, q, v: [t, t]}, r"has the shape \(2,\)"),
         ({"crank": lambda t, q, v: [np.sinh(t)] * 6}, "external: .*mbd_bridge.functions"),
         ({"crank": lambda t, q, v: [1 / t] * 6}, "finite"),

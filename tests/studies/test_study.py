@@ -63,10 +63,10 @@ def test_a_variant_has_the_numbers_of_its_own_run(
     assert serial.statuses == {"finished": 48}
     for k in (0, 19, 47):
         mass, speed = design.values[k]
-        model = rocker.simulate(
+        variant = rocker.simulate(
             1e-3, parameters={"coupler.mass": [mass]}, q=rocker.assemble(ROCKER["near"]).q
-        ).model_of(0)
-        own = mbd.Mechanism(model)
+        )
+        own = mbd.Mechanism(variant.model)
         start = own.assemble(ROCKER["near"], velocity={"crank": speed}, fixed=["crank"])
         run = own.simulate(0.02, q=start.q, v=start.v, every=4)
         pin = run.joint_loads("coupler_pin")

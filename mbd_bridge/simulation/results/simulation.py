@@ -373,6 +373,7 @@ class Simulation(Recorded, AlongTime, Extended):
 
     def exact_loads(self, request: LoadRequest) -> JointLoads:
         """Return the loads at every record as `joint_loads`, without its complaints."""
+        request = an_instance("request", request, LoadRequest, "LoadRequest.of(model, joints)")
         return self._loads(request, check=False)
 
     def _loads(
