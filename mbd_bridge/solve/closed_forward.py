@@ -11,20 +11,22 @@ rows chosen there (`reduced`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import SolveError, StateError, one_of
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import variant_of
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.check_states import explain
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.dynamics import prepare_shared
 from mbd_bridge.solve.factor import LARGEST, operations, spread
 from mbd_bridge.solve.loop_terms import (
     ACCELERATION,
@@ -34,7 +36,7 @@ from mbd_bridge.solve.loop_terms import (
     prepare_terms,
     refuse_open,
 )
-from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.model_kernel import shared_kernel
 from mbd_bridge.solve.reduced import METHODS, Method, by_method
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import CONSISTENT, ROWS_RISK
@@ -62,13 +64,16 @@ class ClosedForward:
     ) -> None:
         self.model, self.prescribed_velocities = model, prescribed_velocities
         self._applied = AppliedForces(links, axes)
-        self._scale = np.append(model.row_scale, model.velocity_scale[list(prescribed_velocities)])
+        variant = variant_of(model)
+        base = model if variant is None else variant[0].model  # whose scales shared kernels have
+        self._columns = base.velocity_scale
+        self._scale = np.append(base.row_scale, self._columns[list(prescribed_velocities)])
         self._inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
         if prescribed_velocities:
             self._inputs["wanted"] = len(prescribed_velocities)
         self._inputs |= self._applied.inputs
-        self._mass = prepare(model, "mass_matrix")
-        self._terms = prepare_terms(model, self._applied)
+        self._mass = prepare_shared(model, "mass_matrix")
+        self._terms = prepare_terms(model, self._applied, shared=True)
         self._loops, self._choice = row_choice(model), row_choice(model, prescribed_velocities)
 
     def prepare(self) -> None:
@@ -164,7 +169,7 @@ class ClosedForward:
     def _one_by_one(
         self, arrays: list[Array], count: int, method: Method, check: bool
     ) -> tuple[Array, Array]:
-        columns, terms = self.model.velocity_scale, self._at(arrays)
+        columns, terms = self._columns, self._at(arrays)
         if check:
             squares = np.broadcast_to(self._open_by(terms), (count, 2))
             self._check(arrays, squares, np.zeros(count, dtype=bool))
@@ -190,7 +195,7 @@ class ClosedForward:
         return [*chosen, *range(len(self.model.row_scale), len(self._scale))]
 
     @cached_property
-    def _whole(self) -> Kernel | None:
+    def _whole(self) -> Callable[..., tuple[Array, ...]] | None:
         """The kernel, if it is worth compiling."""
         chosen = self._choice.rows
         if operations(self._choice.pattern[list(chosen)].astype(np.float64)) > LARGEST:
@@ -200,40 +205,45 @@ class ClosedForward:
         except SolveError:
             return None  # something is massless that only the loops hold: singular values need less
 
-    def _kernel(self, chosen: tuple[int, ...]) -> Kernel:
-        model, columns = self.model, self.model.velocity_scale
-        cuts = len(model.row_scale)
+    def _kernel(self, chosen: tuple[int, ...]) -> Callable[..., tuple[Array, ...]]:
+        columns, scale = self._columns, self._scale
+        cuts = len(self.model.row_scale)
         places = self._places(chosen)
-        inverse, still = 1.0 / self._scale, np.zeros(model.nv)
-        own = np.eye(model.nv)[:, list(self.prescribed_velocities)]
+        inverse, still = 1.0 / scale, np.zeros(self.model.nv)
+        own = np.eye(self.model.nv)[:, list(self.prescribed_velocities)]
 
-        def function(q: Array, v: Array, tau: Array, *more: Array) -> tuple[Array, ...]:
-            rest = list(more)
-            wanted = rest.pop(0) if self.prescribed_velocities else np.zeros(0)
-            external = self._applied.at(model, q, v, *rest).external
-            found = closed_acceleration(
-                model,
-                chosen,
-                q,
-                v,
-                tau,
-                self.prescribed_velocities,
-                wanted if self.prescribed_velocities else None,
-                external,
-            )
-            terms = loop_terms(model, q, v, still, external)
-            A = np.hstack([terms.A, own])
-            lam, risk = spread(A.T, places, found.lam * self._scale[places])
-            right = np.concatenate([-terms.left[ACCELERATION], wanted * inverse[cuts:]])
-            rate = found.a * (1.0 / columns)
-            left = A.T @ rate - right
-            size = (A * A).sum(axis=1) @ (rate * rate) + (right * right).sum()
-            facts = np.array([found.risk, risk, (left * left).sum() / (1.0 + size)])
-            return found.a, lam * inverse, np.concatenate([facts, self._open_by(terms)])
+        def function_of(model: Model) -> Callable[..., tuple[Array, ...]]:
+            def function(q: Array, v: Array, tau: Array, *more: Array) -> tuple[Array, ...]:
+                rest = list(more)
+                wanted = rest.pop(0) if self.prescribed_velocities else np.zeros(0)
+                external = self._applied.at(model, q, v, *rest).external
+                found = closed_acceleration(
+                    model,
+                    chosen,
+                    q,
+                    v,
+                    tau,
+                    self.prescribed_velocities,
+                    wanted if self.prescribed_velocities else None,
+                    external,
+                )
+                terms = loop_terms(model, q, v, still, external)
+                A = np.hstack([terms.A, own])
+                lam, risk = spread(A.T, places, found.lam * scale[places])
+                right = np.concatenate([-terms.left[ACCELERATION], wanted * inverse[cuts:]])
+                rate = found.a * (1.0 / columns)
+                left = A.T @ rate - right
+                size = (A * A).sum(axis=1) @ (rate * rate) + (right * right).sum()
+                facts = np.array([found.risk, risk, (left * left).sum() / (1.0 + size)])
+                return found.a, lam * inverse, np.concatenate([facts, self._open_by(terms)])
+
+            return function
 
         outputs = ("a", "lam", "facts")
-        what = self.prescribed_velocities, chosen, self._applied
-        return model_kernel(model, "closed_forward", self._inputs, outputs, function, what)
+        weights = self._loops.weights(chosen).tolist()  # of rough files they differ by variant
+        what = self.prescribed_velocities, chosen, self._applied, weights
+        described = self.model, "closed_forward", self._inputs, outputs
+        return shared_kernel(*described, function_of, what)
 
     def _open_by(self, terms: LoopTerms) -> Array:
         """Return squares (..., 2) of what is left of Φ and Φ̇, relative to their terms,

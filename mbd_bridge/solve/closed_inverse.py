@@ -16,7 +16,7 @@ which `row_choice` goes too. Like its choice, this one depends on the model alon
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,7 +232,7 @@ class ClosedInverse:
         return lam, self._probes - (self._probes @ Vt.T) @ Vt
 
     @cached_property
-    def _terms(self) -> Kernel:
+    def _terms(self) -> Callable[..., tuple[Array, ...]]:
         return prepare_terms(self.model, self._applied)
 
     @cached_property

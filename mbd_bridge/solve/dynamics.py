@@ -33,7 +33,7 @@ from mbd_bridge.kernels import Cache, Kernel
 from mbd_bridge.kernels.cache import DEFAULT_CACHE
 from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import Parameters, variant_of
+from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.factor import (
     articulated_is_cheaper,
@@ -42,7 +42,7 @@ from mbd_bridge.solve.factor import (
     mass_pattern,
     substitute,
 )
-from mbd_bridge.solve.model_kernel import model_kernel, variants_kernel
+from mbd_bridge.solve.model_kernel import model_kernel, shared_kernel, variants_kernel
 from mbd_bridge.solve.wrenches import Axes
 
 Dynamics = Literal[
@@ -146,20 +146,17 @@ def prepare_variants(parameters: Parameters, what: Dynamics) -> Kernel:
         return traceable(own, what).function
 
     inputs, outputs = wanted.inputs, wanted.outputs
-    return variants_kernel(model, parameters, what, inputs, outputs, function_of, ())
+    return variants_kernel(model, parameters, what, inputs, outputs, function_of, ((), "link"))
 
 
-def prepare_constraints(model: Model) -> Callable[[Array, Array], tuple[Array, ...]]:
-    """Return Φ, Φ_q and γ as a function of q and v, one state or many, also of a variant.
+def prepare_shared(model: Model, what: Dynamics) -> Callable[..., tuple[Array, ...]]:
+    """Return one of the functions above; variants of one mechanism share its machine code."""
+    wanted = traceable(model, what)
 
-    Variants of one mechanism share their machine code.
-    """
-    variant = variant_of(model)
-    if variant is None:
-        return prepare(model, "constraints")
-    parameters, p = variant
-    kernel = prepare_variants(parameters, "constraints")
-    return lambda q, v: kernel(q, v, np.broadcast_to(p, (*np.shape(q)[:-1], len(p))))
+    def function_of(own: Model) -> Callable[..., tuple[Array, ...]]:
+        return traceable(own, what).function
+
+    return shared_kernel(model, what, wanted.inputs, wanted.outputs, function_of, ((), "link"))
 
 
 def prepare_placement(model: Model, link: int) -> Kernel:

@@ -22,11 +22,10 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.applied import AppliedForces
-from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.model_kernel import model_kernel, shared_kernel
 from mbd_bridge.solve.row_choice import RowChoice
 
 PROBES = 3
@@ -104,14 +103,27 @@ def _acting_squares(model: Model, rate: Array, change: Array, external: External
     return acting_squares
 
 
-def prepare_terms(model: Model, applied: AppliedForces) -> Kernel:
-    """Return the kernel of `loop_terms`: of q, v, a, and the inputs of what acts."""
+def prepare_terms(
+    model: Model, applied: AppliedForces, shared: bool = False
+) -> Callable[..., tuple[Array, ...]]:
+    """Return `loop_terms` in machine code: of q, v, a, and the inputs of what acts.
 
-    def function(q: Array, v: Array, a: Array, *rest: Array) -> LoopTerms:
-        return loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
+    Parameters
+    ----------
+    shared : by all variants of one mechanism, with the scales of the mechanism itself
+    """
+
+    def function_of(own: Model) -> Callable[..., LoopTerms]:
+        def function(q: Array, v: Array, a: Array, *rest: Array) -> LoopTerms:
+            return loop_terms(own, q, v, a, *applied.at(own, q, v, *rest)[:2])
+
+        return function
 
     inputs = {"q": model.nq, "v": model.nv, "a": model.nv, **applied.inputs}
-    return model_kernel(model, "loop_terms", inputs, LoopTerms._fields, function, applied)
+    described = model, "loop_terms", inputs, LoopTerms._fields
+    if shared:
+        return shared_kernel(*described, function_of, applied)
+    return model_kernel(*described, function_of(model), applied)
 
 
 def probes(count: int) -> Array:

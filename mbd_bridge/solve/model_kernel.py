@@ -8,7 +8,8 @@ from mbd_bridge.kernels import Cache, Kernel, compile_kernel
 from mbd_bridge.kernels.cache import DEFAULT_CACHE
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model, address
-from mbd_bridge.model.parameters import Parameters
+from mbd_bridge.model.parameters import Parameters, variant_of
+from mbd_bridge.model.spatial import Array
 
 
 def model_kernel(
@@ -54,3 +55,24 @@ def variants_kernel(
     inputs, function = {**inputs, "p": parameters.size}, parameters.traced(function_of)
     both = None if request is None else (request, parameters)
     return model_kernel(model, name, inputs, outputs, function, both)
+
+
+def shared_kernel(
+    model: Model,
+    name: str,
+    inputs: dict[str, int],
+    outputs: Sequence[str],
+    function_of: Callable[[Model], Traceable],
+    request: object,
+) -> Callable[..., tuple[Array, ...]]:
+    """Return a function of a model that all variants of one mechanism share the machine code of.
+
+    It is called like a kernel. See `variants_kernel` for the arguments.
+    """
+    variant = variant_of(model)
+    if variant is None:
+        return model_kernel(model, name, inputs, outputs, function_of(model), request)
+    parameters, p = variant
+    base = parameters.model
+    kernel = variants_kernel(base, parameters, name, inputs, outputs, function_of, request)
+    return lambda *values, **options: kernel(*values, p, **options)

@@ -11,6 +11,7 @@ from mbd_bridge.model import build_model
 from mbd_bridge.model.description import LoopEnd
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Frame
+from mbd_bridge.solve.closed_forward import ClosedForward
 from tests.machines import four_bar, rssr
 from tests.roads import by_one_and_two_threads
 from tests.robots import own_urdfs
@@ -212,6 +213,29 @@ def test_a_variant_of_a_linkage_is_the_linkage_rebuilt(case):
             one = found[k]
             assert np.allclose(one.energy, run.energy, rtol=1e-12)
             assert one.closure.max() < 1e-13
+
+
+@pytest.mark.parametrize("prescribed", [(), (0,)])
+def test_accelerations_of_a_variant_are_those_of_the_linkage_rebuilt(prescribed):
+    # through machine code that the variants share, with the mechanism's own scales
+    bar = four_bar(1, 2, 1.5, 2.5)
+    numbers = Parameters.of(bar.model, {"elbow.xyz": 3.0 * ROD, "pin.successor.xyz": 3.0 * PIN})
+    for k in range(N):
+        variant = numbers.variant(k)
+        rebuilt = build_model(variant.description, gravity=variant.gravity)
+        assert rebuilt.size != bar.model.size
+        q, v = RNG.uniform(0.3, 0.9, (2, 4, variant.nq))  # open loops: not checked here
+        tau = RNG.normal(size=(4, variant.nv))
+        given = (q, v, tau, *([tau[:, :1]] if prescribed else []))
+        for method in (None, "svd"):
+            ours, theirs = (
+                ClosedForward(model, prescribed_velocities=prescribed)(
+                    *given, method=method, check=False
+                )
+                for model in (variant, rebuilt)
+            )
+            for one, other in zip(ours, theirs, strict=True):
+                assert np.allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(other).max())
 
 
 @pytest.mark.parametrize("side", ["predecessor", "successor"])

@@ -360,12 +360,20 @@ def test_variants_in_trouble_share_their_machine_code(
         },
         "prescribed": {"crank": "2*t"},
     }
-    for more in ({}, off):
+    stuck = {
+        "variables": lambda f: {
+            "coupler_pin.predecessor.xyz": np.pad(0.02 * f["x"][:, None], ((0, 0), (0, 2))),
+            "crank.vel": 0.0 * f["x"] + 8.0,
+        },
+        "prescribed": {"crank": "0.5 + 8*t"},
+        "duration": 0.5,
+    }
+    for more, first in (({}, 0.47), (off, 0.0), (stuck, 12.0)):
         numbers, before = [], len(list(tmp_path.glob("*.kernel")))
         machine = rocker.with_payload("coupler", 0.1 + len(more))  # nobody has its machine code
-        for values in ([0.48, 5.0, 6.0], [0.48, *np.linspace(7.0, 9.0, 9)]):
-            values = [0.0, *values] if more else values
-            machine.study(**{**far(values), **more})
+        for values in ([first, 0.48, 5.0, 6.0], [first, 0.48, *np.linspace(7.0, 9.0, 9)]):
+            found = machine.study(**{**far(values), **more})
+            assert found["finished"].tolist()[0] == 1.0 and min(found["finished"]) == 0.0
             numbers.append(len(list(tmp_path.glob("*.kernel"))))
         assert numbers[0] > before
         assert numbers[0] == numbers[1]

@@ -30,7 +30,6 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import once_a_model
-from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import system_kernel
 from mbd_bridge.simulation.guards.loops import allowed_opening, spread
@@ -40,24 +39,32 @@ from mbd_bridge.simulation.steps.schemes import RK4, ImplicitScheme, Scheme
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
-from mbd_bridge.solve.model_kernel import variants_kernel
+from mbd_bridge.solve.model_kernel import shared_kernel, variants_kernel
 from mbd_bridge.solve.tolerances import ACTIVE_POWER, GAINED_ENERGY, LOST_ENERGY
 
+EnergyAt = Callable[..., tuple[Array, ...]]
+"""Energy and its potential part, (1,) J each, or (K, 1), at q and v."""
 
-def energy_kernel(model: Model, parameters: Parameters | None = None) -> Kernel:
-    """Return the kernel of the energy and of its potential part, (1,) J each, at q and v, and of a
-    variant's parameters.
-    """
-    inputs, outputs = {"q": model.nq, "v": model.nv}, ("energy", "potential")
-    name = "energy"
-    return variants_kernel(model, parameters, name, inputs, outputs, _energy_of, ())
+
+def energy_kernel(model: Model) -> EnergyAt:
+    """Return the energy of a model in machine code that variants of one mechanism share."""
+    return shared_kernel(model, *_described(model), _energy_of, ())
 
 
 def kept_energy(system: System) -> Kernel:
-    """Return the kernel of a system's energy, which is kept with its mechanism."""
-    variants = system.parameters
+    """Return the kernel of a system's energy, which is kept with its mechanism.
+
+    The parameters of a variant are its last input.
+    """
+    model, variants = system.model, system.parameters
     key = "energy", "" if variants is None else variants.identity
-    return system.prepared.get(key, lambda: energy_kernel(system.model, variants))
+    return system.prepared.get(
+        key, lambda: variants_kernel(model, variants, *_described(model), _energy_of, ())
+    )
+
+
+def _described(model: Model) -> tuple[str, dict[str, int], tuple[str, ...]]:
+    return "energy", {"q": model.nq, "v": model.nv}, ("energy", "potential")
 
 
 def _energy_of(model: Model) -> Traceable:
@@ -255,7 +262,7 @@ def gives(lost: Array) -> Array:
     return np.asarray((lost < -ACTIVE_POWER * most[..., None, None]).any(axis=(-2, -1)))
 
 
-def energies(kernel: Kernel, found: Records, looks: Array) -> tuple[Array, Array]:
+def energies(kernel: EnergyAt, found: Records, looks: Array) -> tuple[Array, Array]:
     """Return kinetic and potential energy (L,) at some records, J; the steps may have reported
     them.
     """

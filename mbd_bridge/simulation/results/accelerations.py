@@ -30,9 +30,9 @@ import numpy as np
 from mbd_bridge.kernels import Kernel, compile_kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve import prepare
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.closed_forward import ClosedForward
+from mbd_bridge.solve.dynamics import prepare_shared
 from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import AT_REST, NEAR_SINGULAR, SENSITIVE_MULTIPLIERS, SINGULAR
@@ -175,7 +175,7 @@ class NearSingular:
 
     def _multipliers(self, tau: Array, q: Array, v: Array, a: Array, smooth: Array) -> Array:
         """Return the smooth ones if they balance the forces, else those that do so best."""
-        (moved,) = prepare(self.model, "inverse_dynamics")(q, v, a)
+        (moved,) = prepare_shared(self.model, "inverse_dynamics")(q, v, a)
         left = (tau - moved) * self._scale
         A = np.vstack([self._loops.at(q)[1], self._own]).T
         held = (smooth * self._rows) @ A.T
@@ -259,9 +259,9 @@ class Accelerations:
         """Compile what answers need, near singular positions too."""
         if self.model.has_loops:
             self._closed.prepare()
-            prepare(self.model, "inverse_dynamics")
+            prepare_shared(self.model, "inverse_dynamics")
         elif self._prescribed_kernel is None:
-            prepare(self.model, "forward_dynamics")
+            prepare_shared(self.model, "forward_dynamics")
 
     def __call__(
         self,
@@ -291,7 +291,7 @@ class Accelerations:
             cut = len(self.model.row_scale)
             return Answer(a, lam[:, :cut], -lam[:, cut:], recovered)
         if self._prescribed_kernel is None:
-            a, _ = prepare(self.model, "forward_dynamics")(q, v, tau)
+            a, _ = prepare_shared(self.model, "forward_dynamics")(q, v, tau)
             return Answer(a, none, none)
         a, lam = self._prescribed_kernel(q, v, tau, *wanted)
         return Answer(a, none, -lam)

@@ -15,11 +15,10 @@ import numpy as np
 
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
-from mbd_bridge.simulation.guards.energy import energy_kernel
+from mbd_bridge.simulation.guards.energy import EnergyAt, energy_kernel
 from mbd_bridge.simulation.guards.step_by_step import StepGuards
 from mbd_bridge.simulation.results.accelerations import Accelerations
 from mbd_bridge.simulation.signals.tables import Knots, length_to
@@ -346,7 +345,7 @@ class Stepping:
         return float(self._energy(q, v)[0][0])
 
     @cached_property
-    def _energy(self) -> Kernel:
+    def _energy(self) -> EnergyAt:
         return energy_kernel(self.model)
 
     @property
