@@ -9,16 +9,19 @@ is open decays as exp(-α t) (1 + α t). α trades stiffness for closure: a frac
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.arguments import finite_numbers, flag
 from mbd_bridge.base.errors import SolveError, StateError, real_number
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import with_options
+from mbd_bridge.equations.motions import joint_coordinates
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.model import Model
+from mbd_bridge.model import Body, Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.acts import Acting, kernel_of
@@ -28,6 +31,7 @@ from mbd_bridge.simulation.signals.tables import PolynomialSignal, check_covers
 from mbd_bridge.simulation.start import check_inertia, independent_rows, start_state
 from mbd_bridge.simulation.steps.runge_kutta import corrections, projected, residuals, slopes
 from mbd_bridge.simulation.system import HasModel, System, system_of
+from mbd_bridge.simulation.terms import Terms
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed, correction
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
@@ -53,6 +57,15 @@ class Rate:
         """Return y' (nq + nv + nz,), and the risk of being near a singular position."""
         rate, risk = self._kernel(q, v, *self._trajectory.now(t, q, v, z))
         return rate, float(risk[0])
+
+    def many(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, float]:
+        """Return y' (K, nq + nv + nz) of K states at one time, and the largest risk."""
+        trajectory, times = self._trajectory, np.full(len(q), t)
+        _, held, *rest = trajectory.now(t, q[0], v[0], z[0])
+        if trajectory.system.sampled:
+            held = trajectory.samples(times, q, v)
+        rate, risk = self._kernel(q, v, np.column_stack([times, z]), held, *rest)
+        return rate, float(risk.max())
 
 
 class Settle:
@@ -108,6 +121,30 @@ def _pull(
     return correction(found, 2.0 * alpha * rate + alpha**2 * phi)
 
 
+@dataclass(frozen=True)
+class LimitEvent:
+    """How far a coordinate is inside of a limit of its file, as an event of `solve_ivp`.
+
+    Attributes
+    ----------
+    joint, side : the joint's name, and which of its limits: "lower" or "upper"
+    limit : where it is, rad or m
+    terminal : whether the integration ends there
+    """
+
+    joint: str
+    side: Literal["lower", "upper"]
+    limit: float
+    terminal: bool
+    body: Body = field(repr=False)
+    direction: ClassVar[float] = -1.0
+
+    def __call__(self, t: float, y: Array) -> float:
+        """Return the distance, rad or m; it is negative beyond the limit."""
+        beyond = float(joint_coordinates(self.body, y)[0]) - self.limit
+        return beyond if self.side == "lower" else -beyond
+
+
 class RightHandSide:
     """f(t, y) of a mechanism, compiled; made by `right_hand_side`.
 
@@ -117,25 +154,88 @@ class RightHandSide:
     start : (nq + nv + nz,) the state that it was made for
     """
 
-    def __init__(self, trajectory: Trajectory, start: Array, rate: Rate) -> None:
-        self.model, self.start, self._rate = trajectory.model, start, rate
-        self._states, signals = trajectory.system.states, trajectory.system.signals
+    def __init__(
+        self, trajectory: Trajectory, start: Array, rows: tuple[int, ...], alpha: float
+    ) -> None:
+        self.model, self.start, self._alpha = trajectory.model, start, alpha
+        self._rate = Rate(trajectory, rows, alpha)
+        self._system, self._rows = trajectory.system, rows
         self._spans = [
-            (name, one.span) for name, one in signals if isinstance(one, PolynomialSignal)
+            (name, one.span)
+            for name, one in self._system.signals
+            if isinstance(one, PolynomialSignal)
         ]
 
     def __call__(self, t: float, y: Array) -> Array:
-        """Return y' (nq + nv + nz,)."""
+        """Return y' (nq + nv + nz,), of y (nq + nv + nz, K) that of each (``vectorized=True``)."""
         for name, span in self._spans:
             check_covers(name, *span, t, t)
-        nq, end = self.model.nq, self.model.nq + self.model.nv
-        out, risk = self._rate(t, y[:nq], y[nq:end], y[end:])
+        y = np.asarray(y)
+        q, v, z = self._parts(y)
+        if y.ndim == 2:
+            out, risk = self._rate.many(t, q.T, v.T, z.T)
+        else:
+            out, risk = self._rate(t, q, v, z)
         if not risk < CONTROLLED_RISK:
             raise SolveError(
                 f"at t = {t:.6g} s the mechanism is in a singular position, or not closed; "
                 f"simulate(...) with integrator='rk4' goes through isolated ones"
             )
+        return out.T
+
+    def jac(self, t: float, y: Array) -> Array:
+        """Return ∂f/∂y (n, n), n = nq + nv + nz, exact, for ``solve_ivp(f, ..., jac=f.jac)``.
+
+        The accelerations' part follows from the derivatives of the equations that they satisfy,
+
+            M a + h + Φ_qᵀ λ - τ = 0,   Φ̈ + 2 α Φ̇ + α² Φ = 0
+        """
+        (q, v, z), nq, nv, alpha = self._parts(y), self.model.nq, self.model.nv, self._alpha
+        out, terms = np.zeros((len(y), len(y))), self._terms
+        a = self(t, y)[nq : nq + nv]
+        lam = np.zeros(len(terms.positions))
+        values, (f, phi, rate, second, q_rate, z_rate) = terms.derived(t, q, v, a, z, lam)
+        if len(lam):
+            lam = np.linalg.lstsq(second.a.T, -values[0], rcond=None)[0]
+            f = terms.derived(t, q, v, a, z, lam)[1][0]
+        of_rows = [
+            x + 2.0 * alpha * x1 + alpha**2 * x0
+            for x, x1, x0 in zip(second, rate, phi, strict=True)
+        ]
+        still = np.zeros((len(lam), len(lam)))
+        whole = np.block([[f.a, second.a.T], [second.a, still]])
+        by_state = [np.vstack(x) for x in zip(f, of_rows, strict=True)]
+        out[:nq], out[nq + nv :] = (np.hstack([x.q, x.v, x.z]) for x in (q_rate, z_rate))
+        out[nq : nq + nv] = -np.linalg.solve(
+            whole, np.hstack([by_state[0], by_state[1], by_state[3]])
+        )[:nv]
         return out
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return Terms(self._system, self._rows)
+
+    def limit_events(self, *, terminal: bool = True) -> tuple[LimitEvent, ...]:
+        """Return events at the position limits of the file, for ``solve_ivp(events=...)``.
+
+        Joints of one coordinate have them, those that mimic others too.
+
+        Parameters
+        ----------
+        terminal : whether the integration ends at the first one
+        """
+        limits = {joint.name: joint.limits for joint in self.model.description.joints}
+        ends = flag("terminal", terminal)
+        found = []
+        for body in self.model.bodies:
+            name = self.model.joints[body.joint].name
+            if body.type.nq != 1 or name not in limits:
+                continue
+            if (low := limits[name].lower) is not None:
+                found.append(LimitEvent(name, "lower", low, ends, body))
+            if (high := limits[name].upper) is not None:
+                found.append(LimitEvent(name, "upper", high, ends, body))
+        return tuple(found)
 
     def split(self, y: Array) -> tuple[Array, Array]:
         """Return q and v of states (..., nq + nv + nz)."""
@@ -144,7 +244,12 @@ class RightHandSide:
 
     def states(self, y: Array) -> dict[str, Array]:
         """Return the states of force elements in states (..., nq + nv + nz), by name."""
-        return self._states.by_name(y[..., self.model.nq + self.model.nv :])
+        return self._system.states.by_name(y[..., self.model.nq + self.model.nv :])
+
+    def _parts(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and z of y (nq + nv + nz, ...)."""
+        nq, end = self.model.nq, self.model.nq + self.model.nv
+        return y[:nq], y[nq:end], y[end:]
 
 
 @with_options
@@ -166,6 +271,7 @@ def right_hand_side(
     --------
     >>> f = right_hand_side(bar.model, prescribed={"crank": lambda t: 2 * t}) # doctest: +SKIP
     >>> solve_ivp(f, (0, 1), f.start, rtol=1e-9, atol=1e-9)                # doctest: +SKIP
+    >>> solve_ivp(f, (0, 1), f.start, "Radau", jac=f.jac, events=f.limit_events()) # doctest: +SKIP
     """
     begin, end = finite_numbers("span", options["span"], (2,)).tolist()
     alpha = real_number("stabilisation", options["stabilisation"], "a number")
@@ -182,5 +288,4 @@ def right_hand_side(
     check_inertia(model, q0, motions)
     rows = independent_rows(model, q0, motions, v0)
     with np.errstate(over="ignore", invalid="ignore"):  # constants are folded
-        rate = Rate(trajectory, rows, alpha)
-    return RightHandSide(trajectory, np.concatenate([q0, v0, z0]), rate)
+        return RightHandSide(trajectory, np.concatenate([q0, v0, z0]), rows, alpha)

@@ -37,7 +37,6 @@ from mbd_bridge.applications.linear.model import (
     units_of,
 )
 from mbd_bridge.applications.linear.steady import SteadyState
-from mbd_bridge.applications.linear.terms import Terms, Values
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.forces.acts import StartStates
@@ -46,6 +45,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.system import HasModel, System
+from mbd_bridge.simulation.terms import Terms, Values
 from mbd_bridge.solve.tolerances import SINGULAR
 
 RELUCTANT = 1e-6

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.applications.linear.model import displacement_names, units_of
-from mbd_bridge.applications.linear.terms import Terms, Values
 from mbd_bridge.base.arguments import by_name, name_list
 from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.forces.acts import StartStates
@@ -25,6 +24,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.system import HasModel, System
+from mbd_bridge.simulation.terms import Terms, Values
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.tolerances import SINGULAR

@@ -97,25 +97,32 @@ class Terms:
         self.positions = np.concatenate([own, prescribed]).astype(bool)
         self._kernel = _kernel(system, rows)
 
-    def __call__(self, q: Array, v: Array, a: Array, z: Array, lam: Array) -> Values:
-        """Return the values at a state, with accelerations and multipliers of the rows kept."""
-        nq, nv = len(q), len(v)
-        t, held, now, *p = self.trajectory.now(self.t, q, v, z)
-        t, ends = t[:1], np.cumsum([nq, nv, nv, len(z)])
-        whole = int(ends[-1]) + len(held)
+    def derived(
+        self, t: float, q: Array, v: Array, a: Array, z: Array, lam: Array
+    ) -> tuple[tuple[Array, ...], tuple[By, ...]]:
+        """Return `OUTPUTS` at a state and a time, and their derivatives; those by q are as such.
 
-        def at(v: Array) -> tuple[Array, ...]:
-            return self._kernel(q, v, t, held, now, a, z, lam, *p)
-
-        found = at(v)
+        They are by the nq coordinates, of which quaternions are displaced off their unit sphere.
+        """
+        time, held, now, *p = self.trajectory.now(t, q, v, z)
+        ends = np.cumsum([len(q), len(v), len(v), len(z)])
+        found = self._kernel(q, v, time[:1], held, now, a, z, lam, *p)
         values, derived = found[: len(OUTPUTS)], found[len(OUTPUTS) :]
-        f, phi, rate, second, dq, dz = (
+        whole = int(ends[-1]) + len(held)
+        by = (
             By(*np.split(x.reshape(len(y), whole), ends, axis=1))
             for x, y in zip(derived, values, strict=True)
         )
+        return values, tuple(by)
+
+    def __call__(self, q: Array, v: Array, a: Array, z: Array, lam: Array) -> Values:
+        """Return the values at a state, with accelerations and multipliers of the rows kept."""
+        nq, nv = len(q), len(v)
+        values, (f, phi, rate, second, dq, dz) = self.derived(self.t, q, v, a, z, lam)
         Q, L = dq.v, np.zeros((nv, nv))
         if nq > nv:
-            turned = [at(e)[len(OUTPUTS) + 4][:, :nq] for e in np.eye(nv)]
+            along = (self.derived(self.t, q, e, a, z, lam)[1] for e in np.eye(nv))
+            turned = [by[OUTPUTS.index("q_rate")].q for by in along]
             carried = np.column_stack([change @ (Q @ v) for change in turned])
             L = np.linalg.pinv(Q) @ (dq.q @ Q - carried)
         f, phi, rate, second, dz = (one._replace(q=one.q @ Q) for one in (f, phi, rate, second, dz))
