@@ -213,14 +213,25 @@ def weightless(model: Model, q: Array, motions: PrescribedMotions | None = None)
     return [name for name, part in named if part > SHARE * share.max()]
 
 
-def dof(
-    model: Model, q: Array, motions: PrescribedMotions | None, loops: LoopChecker | None
-) -> int:
-    """Return the degrees of freedom that loops and prescribed motions leave at q."""
-    if loops is None:
-        return model.nv - (0 if motions is None else len(motions))
+def rows_and_dof(
+    model: Model,
+    q: Array,
+    v: Array,
+    motions: PrescribedMotions | None,
+    loops: LoopChecker | None,
+) -> tuple[tuple[int, ...], int]:
+    """Return the rows that a motion keeps (see `independent_rows`), and the degrees of freedom that
+    loops and prescribed motions leave where it starts.
+    """
     prescribed_velocities = () if motions is None else motions.v
-    return model.nv - len(prescribed_velocities) - len(loops.rows(q, prescribed_velocities))
+    free = model.nv - len(prescribed_velocities)
+    if loops is None:
+        return (), free
+    choice, J = loops.choice(prescribed_velocities), loops.at(q)[1]
+    rows = choice.fitting(J)
+    if rows is not None:
+        return rows, free - len(rows)
+    return independent_rows(model, q, motions, v, loops), free - len(choice.at(J))
 
 
 def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions, t: float) -> None:

@@ -33,6 +33,7 @@ from mbd_bridge.kernels import Cache, Kernel
 from mbd_bridge.kernels.cache import DEFAULT_CACHE
 from mbd_bridge.kernels.layout import check_inputs
 from mbd_bridge.model import Model
+from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.factor import (
@@ -157,6 +158,12 @@ def prepare_shared(model: Model, what: Dynamics) -> Callable[..., tuple[Array, .
         return traceable(own, what).function
 
     return shared_kernel(model, what, wanted.inputs, wanted.outputs, function_of, ((), "link"))
+
+
+@once_a_model
+def constraint_values(model: Model) -> Callable[[Array, Array], tuple[Array, ...]]:
+    """Return Φ, Φ_q and γ, with their dimensions, as a function of q and v, one state or many."""
+    return prepare_shared(model, "constraints")
 
 
 def prepare_placement(model: Model, link: int) -> Kernel:

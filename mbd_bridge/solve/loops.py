@@ -24,7 +24,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import Actuation, actuated_velocities, actuation
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.closing import Newton, newton
-from mbd_bridge.solve.dynamics import prepare_shared
+from mbd_bridge.solve.dynamics import constraint_values
 from mbd_bridge.solve.moves import moved
 from mbd_bridge.solve.rank import Decomposition, decompose
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
@@ -272,7 +272,7 @@ class LoopChecker:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.values = model, prepare_shared(model, "constraints")
+        self.model, self.values = model, constraint_values(model)
         self._still = np.zeros(model.nv)
 
     def at(self, q: Array) -> tuple[Array, Array]:

@@ -28,7 +28,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.closing import Closing
-from mbd_bridge.solve.dynamics import prepare_shared
+from mbd_bridge.solve.dynamics import constraint_values
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.tolerances import (
     CONSISTENT,
@@ -343,7 +343,7 @@ def closed_positions(model: Model) -> Positions:
 
     The first is the one nearest to zero (else to some guess); if none closes, it stays alone.
     """
-    kernel, scale = prepare_shared(model, "constraints"), model.velocity_scale
+    kernel, scale = constraint_values(model), model.velocity_scale
     enough, held = OPEN_ROWS * model.rank_tolerance, np.zeros(model.nv, bool)
     closing = Closing(model, lambda q, v, _: kernel(q, v), held, scale, tolerance=enough)
 

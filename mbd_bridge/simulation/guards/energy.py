@@ -46,6 +46,7 @@ EnergyAt = Callable[..., tuple[Array, ...]]
 """Energy and its potential part, (1,) J each, or (K, 1), at q and v."""
 
 
+@once_a_model
 def energy_kernel(model: Model) -> EnergyAt:
     """Return the energy of a model in machine code that variants of one mechanism share."""
     return shared_kernel(model, *_described(model), _energy_of, ())

@@ -202,11 +202,10 @@ class StepCheck:
         self,
         problem: Problem,
         march: March,
-        rows: tuple[int, ...],
         begun: Callable[[Now], Now],
         implicit: bool,
     ) -> None:
-        self._problem, self._march, self._rows, self._begun = problem, march, rows, begun
+        self._problem, self._march, self._begun = problem, march, begun
         self._implicit = implicit
         self._names = problem.trajectory.system.states.names
 
@@ -220,7 +219,7 @@ class StepCheck:
         opens, seldom = np.zeros(len(looks)), slice(None, None, SELDOM)
         if problem.loops is not None:
             states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
-            opens[seldom] = openings(model, problem.loops.values, self._rows, *states)
+            opens[seldom] = openings(model, problem.loops.values, problem.rows, *states)
         advice = SHORTER_IMPLICIT if self._implicit else SHORTER
         # others are near a singular position, where steps are taken with more care
         for k in np.flatnonzero(trusted):
@@ -259,7 +258,7 @@ class StepCheck:
         loops = self._problem.loops
         if loops is None:
             return None
-        return opening(self._problem.model, loops.values, self._rows, q, v, a)
+        return opening(self._problem.model, loops.values, self._problem.rows, q, v, a)
 
     def _after(self, found: Records, looks: Array, parts: int) -> tuple[Array, Array, Array, Array]:
         """Return q (L, nq), v and z (L, nz) after a step from some records, made of so many parts,

@@ -36,7 +36,6 @@ from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make
 from mbd_bridge.simulation.right_hand_side import Rate
 from mbd_bridge.simulation.run.march import Log, MotionRun
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
-from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
@@ -205,14 +204,9 @@ class PythonRun(MotionRun):
             a = self._second.acceleration(q, v, self.t, z)
         except (SolveError, np.linalg.LinAlgError):
             return  # the step itself will tell
-        problem = opening(p.model, p.loops.values, self._kept_rows, q, v, a)
+        problem = opening(p.model, p.loops.values, p.rows, q, v, a)
         if problem is not None:
             raise SolveError(problem)
-
-    @cached_property
-    def _kept_rows(self) -> tuple[int, ...]:
-        p = self.problem
-        return independent_rows(p.model, p.q, p.motions, p.v, p.loops)
 
     def _allow(self, steps: int) -> None:
         """Let variable steps evaluate as often as so many steps may, and what is left of before."""
@@ -289,7 +283,7 @@ class PythonRun(MotionRun):
         p = self.problem
         if self._fixed or not p.model.has_loops or isinstance(self.method, CompiledMethod):
             return None
-        return Rate(p.trajectory.without_torques(), self._kept_rows)
+        return Rate(p.trajectory.without_torques(), p.rows)
 
     def _rate_of(self, method: Method, t: float, y: Array) -> Array:
         (q, v), z = self._state(y), self._z(y)

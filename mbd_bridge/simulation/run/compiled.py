@@ -21,7 +21,6 @@ from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.march import Log, MotionRun, probe
 from mbd_bridge.simulation.run.problem import Problem, Records
-from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import (
     Start,
     SystemStep,
@@ -45,10 +44,7 @@ class CompiledRun(MotionRun):
 
     def __init__(self, problem: Problem, scheme: Scheme) -> None:
         trajectory, system = problem.trajectory, problem.trajectory.system
-        self._rows = independent_rows(
-            problem.model, problem.q, problem.motions, problem.v, problem.loops
-        )
-        step = SystemStep(system, self._rows, scheme)
+        step = SystemStep(system, problem.rows, scheme)
         self.march, self._begin, self._scheme = step.march(), Start(trajectory, step), scheme
         super().__init__(problem, Log.of(system, self.march))
         self.h, self._formed = problem.h, 0
@@ -68,11 +64,11 @@ class CompiledRun(MotionRun):
     def check(self) -> StepCheck:
         """The look back at the steps."""
         begin = self._begin
-        return StepCheck(self.problem, self.march, self._rows, begin.begun, begin.implicit)
+        return StepCheck(self.problem, self.march, begin.begun, begin.implicit)
 
     @cached_property
     def _passage(self) -> Passage:
-        return passage_of(self.problem, self._rows, self.march)
+        return passage_of(self.problem, self.march)
 
     def _put(self, q: Array, v: Array, t: Array) -> None:
         more = self.problem.trajectory.more(float(t[0]), q, v)
@@ -170,7 +166,7 @@ class CompiledRun(MotionRun):
 
     def facts(self) -> dict[str, Any]:
         """Return rows, operations, and Newton matrices formed where these are kept."""
-        facts = {"rows": self._rows, "operations": sum(self.march.counts.values())}
+        facts = {"rows": self.problem.rows, "operations": sum(self.march.counts.values())}
         formed = self._begin.jacobians(self.now) if self._begin.remembers else None
         facts["detours"] = self.detours
         return facts if formed is None else facts | {"jacobians": self._formed + formed}

@@ -53,7 +53,7 @@ from mbd_bridge.simulation.run.problem import (
     number_of_steps,
 )
 from mbd_bridge.simulation.run.variable import VariableRun
-from mbd_bridge.simulation.start import check_inertia, dof, start_state
+from mbd_bridge.simulation.start import check_inertia, rows_and_dof, start_state
 from mbd_bridge.simulation.steps.schemes import (
     RK4,
     SCHEMES,
@@ -164,7 +164,7 @@ class _Single:
         loops = LoopChecker(model) if model.has_loops else None
         q0, v0 = start_state(model, q, v, motions, start, loops)
         trajectory.try_at(start, q0, v0, z)
-        left = dof(model, q0, motions, loops)
+        rows, left = rows_and_dof(model, q0, v0, motions, loops)
         if not left and motions is None:
             warn(
                 f"{model.name!r} has no degree of freedom where it starts: its loops "
@@ -173,7 +173,7 @@ class _Single:
             )
         h = duration / steps
         knots = trajectory.system.knots(start, h, method.scheme)
-        problem = Problem(trajectory, q0, v0, z, start, h, steps, self.every, loops, knots)
+        problem = Problem(trajectory, q0, v0, z, start, h, steps, self.every, rows, loops, knots)
         found = _run(problem, method, self.progress, self.checkpoint, lookout)
         names = {"method": method.method, "integrator": method.integrator}
         facts = {**names, "dof": left, **found.facts}

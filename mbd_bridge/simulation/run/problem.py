@@ -67,7 +67,8 @@ MOST_BYTES = 2**33
 class Problem(NamedTuple):
     """What is to be simulated: so many steps of h seconds, every `every`-th recorded.
 
-    It starts from coordinates q, velocities v and states z of force elements.
+    It starts from coordinates q, velocities v and states z of force elements, and keeps so many
+    rows of the constraints.
     """
 
     trajectory: Trajectory
@@ -78,6 +79,7 @@ class Problem(NamedTuple):
     h: float
     steps: int
     every: int
+    rows: tuple[int, ...]
     loops: LoopChecker | None = None
     knots: Knots = NO_KNOTS
 

@@ -21,7 +21,6 @@ from mbd_bridge.simulation.guards.step_by_step import LOOK
 from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.march import Log, MotionRun, probe
 from mbd_bridge.simulation.run.problem import Problem
-from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.halves import why_not
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
@@ -56,10 +55,7 @@ class VariableRun(MotionRun):
         number = scheme.coefficients
         c = abs(number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0)
         self._error = max(c, LEAST)
-        self._rows = independent_rows(
-            problem.model, problem.q, problem.motions, problem.v, problem.loops
-        )
-        step = SystemStep(system, self._rows, scheme)
+        step = SystemStep(system, problem.rows, scheme)
         self._march, self._memory = step.march(), step.memory
         super().__init__(problem, Log.of(system, self._march))
         self._once, self._start = OneStep(self._march), Start(trajectory, step)
@@ -112,7 +108,7 @@ class VariableRun(MotionRun):
     def facts(self) -> dict[str, Any]:
         """Return what was counted."""
         facts = {
-            "rows": self._rows,
+            "rows": self.problem.rows,
             "operations": sum(self._march.counts.values()),
             "steps": self._taken,
             "rejected": self._rejected,
@@ -179,7 +175,7 @@ class VariableRun(MotionRun):
         """Look, now and then, whether accelerations keep the loops closed."""
         p = self.problem
         if p.loops is not None and self._taken % LOOK == 0:
-            fault = opening(p.model, p.loops.values, self._rows, now.q, now.v, found.a)
+            fault = opening(p.model, p.loops.values, p.rows, now.q, now.v, found.a)
             if fault is not None:
                 raise SolveError(fault)
 

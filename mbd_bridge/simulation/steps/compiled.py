@@ -31,7 +31,6 @@ from mbd_bridge.simulation.acts import Acting, instant_in_step, kernel_of
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.tables import length_to
-from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.detour import detour_of
 from mbd_bridge.simulation.steps.explicit import (
     explicit_start,
@@ -96,15 +95,10 @@ class Numbers(NamedTuple):
 
 
 def passage_of(
-    problem: Problem,
-    rows: tuple[int, ...] | None = None,
-    march: March | None = None,
-    most_strayed: float = STEP_RISK,
+    problem: Problem, march: March | None = None, most_strayed: float = STEP_RISK
 ) -> Passage:
-    """Return the way past singular positions in compiled steps; rows may be known already."""
-    model, trajectory = problem.model, problem.trajectory
-    if rows is None:
-        rows = independent_rows(model, problem.q, problem.motions, problem.v, problem.loops)
+    """Return the way past singular positions in compiled steps, of the march if there is one."""
+    model, trajectory, rows = problem.model, problem.trajectory, problem.rows
     step: Step
     traced = True
     try:
