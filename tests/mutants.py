@@ -263,12 +263,12 @@ MUTANTS = (
     ),
     Mutant(
         "the frequency of a mode is its natural one",
-        *("applications/linear/modes.py", "abs(self.eigenvalue.imag) /", "abs(self.eigenvalue) /"),
+        *("applications/linear/model.py", "abs(self.eigenvalue.imag) /", "abs(self.eigenvalue) /"),
         "linear/test_closed_forms.py linear/test_bicycle.py cli/test_modes.py",
     ),
     Mutant(
         "the key of a study's part ignores the last of several factors",
-        "applications/studies/parts.py",
+        "applications/studies/run.py",
         "digest_of((FORM, digest, columns))",
         "digest_of((FORM, digest, dict(list(columns.items())[: max(len(columns) - 1, 1)])))",
         "studies/test_digest.py studies/test_study.py",
@@ -287,7 +287,7 @@ MUTANTS = (
     ),
     Mutant(
         "an FMU's unit has the powers of the first side only",
-        *("applications/fmu/description.py", "(1 if number == 0 else -1)", "1"),
+        *("applications/fmu/export.py", "(1 if number == 0 else -1)", "1"),
         "fmu/test_fmu.py",
     ),
     Mutant(

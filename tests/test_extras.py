@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.applications.formulas.writing import package as sympy
-from mbd_bridge.applications.studies.executors import executor_of
+from mbd_bridge.applications.formulas.form import package as sympy
+from mbd_bridge.applications.studies.command import executor_of
 from mbd_bridge.base import extras
 from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.engines.pybullet.client import Client

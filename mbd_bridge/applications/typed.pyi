@@ -2,20 +2,20 @@
 # the program runs there is no such module, and `mbd_bridge.base.extensions` adds them.
 
 from mbd_bridge.api import convert as converting, flexible, pictures, report as reporting
-from mbd_bridge.applications.bearings import of_mechanism as bearings_of
+from mbd_bridge.applications.bearings import methods as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
 from mbd_bridge.applications.bearings.bearings import Bearings
-from mbd_bridge.applications.bearings.observer import bearing_hours as bearing_hours
-from mbd_bridge.applications.durability import cases as cases_of
+from mbd_bridge.applications.bearings.methods import bearing_hours as bearing_hours
+from mbd_bridge.applications.durability import methods as cases_of
 from mbd_bridge.applications.durability.load_spectra import LoadSpectra, load_spectra
-from mbd_bridge.applications.durability.observer import (
+from mbd_bridge.applications.durability.methods import (
     equivalent_band as band_of,
     equivalents as equivalents_of,
 )
 from mbd_bridge.applications.fmu import export
 from mbd_bridge.applications.formulas import model as formulas
-from mbd_bridge.applications.free_body import of_mechanism, of_simulation, sensors
-from mbd_bridge.applications.motors import of_mechanism as motors_of
+from mbd_bridge.applications.free_body import methods
+from mbd_bridge.applications.motors import methods as motors_of
 from mbd_bridge.applications.motors.actuator import Actuator as Actuator
 from mbd_bridge.applications.motors.files import Actuators as Actuators
 from mbd_bridge.applications.motors.motors import Motors
@@ -44,7 +44,7 @@ class OfMechanism(OfSystem, Shown):
     section_loads = flexible.section_loads
     convert = converting.convert
     symbolic = formulas.symbolic
-    compensate_sensors = sensors.compensate_sensors
+    compensate_sensors = methods.compensate_sensors
     @property
     def stated_actuators(self) -> Actuators | None: ...
     @property
@@ -58,7 +58,7 @@ class OfMechanism(OfSystem, Shown):
     def stated_bearings(self) -> BearingSet | None: ...
     with_bearings = bearings_of.with_bearings
     bearings = bearings_of.bearings
-    free_body = of_mechanism.free_body_of
+    free_body = methods.free_body_of
 
 class OfJointLoads:
     spectra = load_spectra
@@ -80,4 +80,4 @@ class OfLoadCases:
     bearing_hours = bearing_hours
 
 class OfSimulation(Shown):
-    free_body = of_simulation.free_body_of
+    free_body = methods.free_body_of_motion

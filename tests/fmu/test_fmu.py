@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.applications.fmu.description import fmi_unit
+from mbd_bridge.applications.fmu.export import fmi_unit
 from tests.c_compiler import needs_compiler
 from tests.fmu.importer import JUMP, STRICT, Importer
 from tests.forces.relaxing import Filter, Maxwell, bar, slider

@@ -17,7 +17,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.studies.digest import digest_of
-from mbd_bridge.applications.studies.parts import key_of
+from mbd_bridge.applications.studies.run import key_of
 
 HELPER = "LEVER = 0.5\n\n\ndef arm(x):\n    return LEVER * x\n"
 """A module beside the user's own."""

@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute and show."""
-    from mbd_bridge.applications.bearings.of_mechanism import bearings_along, known_bearings
+    from mbd_bridge.applications.bearings.methods import bearings_along, known_bearings
     from mbd_bridge.cli import screen
 
     robot = with_options(loop_loads.load_robot(options), options)

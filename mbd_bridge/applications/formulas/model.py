@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from mbd_bridge.applications.formulas.form import ZERO, Algebra, Form
-from mbd_bridge.applications.formulas.writing import (
+from mbd_bridge.applications.formulas.form import (
+    ZERO,
+    Algebra,
+    Form,
     matrix_text,
     package,
     python_source,

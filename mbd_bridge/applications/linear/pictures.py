@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.applications.linear.modes import Complex
 from mbd_bridge.base.arguments import an_instance, finite_numbers
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots import axes_for, style
@@ -19,7 +18,7 @@ from mbd_bridge.model.spatial import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mbd_bridge.applications.linear.model import LinearModel
+    from mbd_bridge.applications.linear.model import Complex, LinearModel
 
 ZERO = 1e-9
 """Eigenvalues below this part of the largest are those of displacements that nothing resists."""

@@ -1,22 +1,26 @@
 """The public names of `mbd_bridge.applications.motors`, each with its module."""
 
-from mbd_bridge.applications.motors.actuator import Actuator as Actuator, Efficiency as Efficiency
-from mbd_bridge.applications.motors.duty import Energies as Energies, MotorDuty as MotorDuty
-from mbd_bridge.applications.motors.files import (
-    Actuators as Actuators,
-    load_actuators as load,  # noqa: F401 - another name
-    save_actuators as save,  # noqa: F401 - another name
-)
-from mbd_bridge.applications.motors.friction import Friction as Friction
-from mbd_bridge.applications.motors.from_file import FromFile as FromFile
-from mbd_bridge.applications.motors.motor_curve import (
+from mbd_bridge.applications.motors.actuator import (
+    Actuator as Actuator,
+    Efficiency as Efficiency,
+    Friction as Friction,
     MotorCurve as MotorCurve,
     TorqueCurve as TorqueCurve,
+)
+from mbd_bridge.applications.motors.duty import (
+    Energies as Energies,
+    MotorDuty as MotorDuty,
+    Verdict as Verdict,
+)
+from mbd_bridge.applications.motors.files import (
+    Actuators as Actuators,
+    FromFile as FromFile,
+    load_actuators as load,  # noqa: F401 - another name
+    save_actuators as save,  # noqa: F401 - another name
 )
 from mbd_bridge.applications.motors.motor_side import (
     MotorStates as MotorStates,
     motor_side as motor_side,
 )
 from mbd_bridge.applications.motors.motors import Motors as Motors, MotorsObserver as MotorsObserver
-from mbd_bridge.applications.motors.verdict import Verdict as Verdict
 from mbd_bridge.motion.limit_use import Use as Use

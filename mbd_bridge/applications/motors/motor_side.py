@@ -25,8 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.applications.motors.actuator import STANDSTILL, Actuator
-from mbd_bridge.applications.motors.friction import Friction
+from mbd_bridge.applications.motors.actuator import STANDSTILL, Actuator, Friction
 
 Floats = NDArray[np.float64]
 

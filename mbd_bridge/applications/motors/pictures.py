@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mbd_bridge.applications.motors.actuator import Torque, TorqueCurve
 from mbd_bridge.applications.motors.duty import MotorDuty
-from mbd_bridge.applications.motors.motor_curve import Torque, TorqueCurve
 from mbd_bridge.applications.motors.motors import Motors
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import StateError

@@ -23,7 +23,6 @@ from typing import Any, Literal, NoReturn, TypeAlias, Unpack
 import numpy as np
 
 from mbd_bridge.applications.real_time.record import TIMED, DurationCounts, Rows
-from mbd_bridge.applications.real_time.signals import StateSignals
 from mbd_bridge.base.arguments import finite_numbers, flag, function_or_none
 from mbd_bridge.base.errors import (
     MbdError,
@@ -33,20 +32,83 @@ from mbd_bridge.base.errors import (
     unknown_name,
     whole_number,
 )
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.files.tables import Column, TableWriter
+from mbd_bridge.kernels import Single, compile_kernel
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.table import attributes, motion_columns
 from mbd_bridge.simulation.equations import Equations
 from mbd_bridge.simulation.options import OwnStepOptions, StateOptions
 from mbd_bridge.simulation.outcome import FINISHED, MotionEnd, Outcome
+from mbd_bridge.simulation.results.recorded import limits_of
 from mbd_bridge.simulation.run.problem import check_records
+from mbd_bridge.simulation.signals.effort import EffortLimits
 from mbd_bridge.simulation.steps.schemes import compiled_scheme
+from mbd_bridge.simulation.steps.source import inlined
 from mbd_bridge.simulation.steps.stepping import Stepping
 from mbd_bridge.simulation.system import HasModel, System
-from mbd_bridge.simulation.variables import Inputs, check_names, output_variables, state_variables
+from mbd_bridge.simulation.variables import (
+    Inputs,
+    check_names,
+    given_function,
+    inputs_of_state,
+    output_variables,
+    outputs_function,
+    state_variables,
+)
+
+# What a machine tells between its steps: outputs, and the forces that are given.
+
+
+class StateSignals:
+    """Functions of the state that a stepping is at."""
+
+    def __init__(self, stepping: Stepping) -> None:
+        self._stepping, self._system = stepping, inlined(stepping.system)
+        self._inputs = tuple(inputs_of_state(self._system))
+
+    def prepare(self) -> None:
+        """Compile all."""
+        _ = self._outputs
+        if self.limits is not None:
+            _ = self._given_forces
+
+    def outputs(self) -> Array:
+        """Return the outputs, in the order of `output_variables`: the next call overwrites them."""
+        return self._value(self._outputs, self._stepping.held)
+
+    def given(self) -> Array:
+        """Return the forces (nv,) that are given: the next call overwrites them."""
+        return self._value(self._given_forces, self._stepping.held_now)
+
+    @cached_property
+    def limits(self) -> EffortLimits | None:
+        """The effort limits of the joints along which forces are given, or none."""
+        return limits_of(self._stepping.system)
+
+    def _value(self, function: Single, held: Array) -> Array:
+        now = self._stepping
+        given = {"q": now.q, "v": now.v, "t": now.t, "z": now.z, "held": held}
+        if now.trajectory.p is not None:
+            given["p"] = now.trajectory.p
+        (values,) = function.run(*(given[name] for name in self._inputs))
+        return values
+
+    @cached_property
+    def _outputs(self) -> Single:
+        return self._single(outputs_function(self._system, self._stepping.rows), "outputs")
+
+    @cached_property
+    def _given_forces(self) -> Single:
+        return self._single(given_function(self._system), "given")
+
+    def _single(self, function: Traceable, name: str) -> Single:
+        return compile_kernel(function, inputs_of_state(self._system), name=name).single()
+
 
 SPIN = 3e-4
 """s before a step is due, from which on the clock is read without sleeping: the system wakes a

@@ -10,9 +10,13 @@ What travels to the workers of a study.
 from __future__ import annotations
 
 import functools
+import io
+import json
 import pickle
 import queue
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, Unpack
 
@@ -36,7 +40,6 @@ from mbd_bridge.applications.studies.evaluate import (
     numbers_of,
 )
 from mbd_bridge.applications.studies.options import StudyOptions
-from mbd_bridge.applications.studies.parts import Parts, StudyPart, key_of
 from mbd_bridge.applications.studies.result import StudyResult
 from mbd_bridge.base.arguments import (
     an_instance,
@@ -46,12 +49,112 @@ from mbd_bridge.base.arguments import (
     function_or_none,
     name_list,
 )
-from mbd_bridge.base.errors import SolveError, StateError, count, real_number, warn, whole_number
+from mbd_bridge.base.errors import (
+    FileError,
+    SolveError,
+    StateError,
+    count,
+    real_number,
+    warn,
+    whole_number,
+)
 from mbd_bridge.base.options import part, with_options
+from mbd_bridge.files.table import Column
+from mbd_bridge.files.tables.parquet import packages, parquet_rows
+from mbd_bridge.files.whole_file import BLANK, END, is_sealed, seal, whole_path
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.options import GivenActsOptions
 from mbd_bridge.simulation.system import HasModel, System
+
+# The parts of a study: tables named after what they were computed from, whole or not there.
+#
+# Each is a Parquet file with a seal (`whole_file`): no bit of it that has changed is believed.
+
+FORM = "2"
+"""Of the parts; those of another one are computed anew."""
+ENDINGS = "endings"
+"""Attribute with the ways in which variants ended."""
+ABANDONED = 3600.0
+"""s after which a file that is still being written was left by a process that was killed."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyPart:
+    """What was computed of some variants.
+
+    Attributes
+    ----------
+    outputs : by name, (N,)
+    endings : the ways in which they ended, by the numbers in the output "status"; () without one
+    """
+
+    outputs: dict[str, Array]
+    endings: tuple[KindOfEnding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The folder with the parts of studies; it may hold several studies."""
+
+    folder: Path
+
+    def made(self) -> Parts:
+        """Return it, with the folder made and what killed processes left taken away."""
+        packages(str(self.folder))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for left in self.folder.glob(f".*.parquet.*{END}"):
+                if time.time() - left.stat().st_mtime > ABANDONED:
+                    left.unlink(missing_ok=True)
+        except OSError as error:
+            raise FileError(f"the folder of a study: {error}", str(self.folder)) from error
+        return self
+
+    def path(self, key: str) -> Path:
+        """Return where a part is kept."""
+        return self.folder / f"{key}.parquet"
+
+    def holds(self, key: str) -> bool:
+        """Return whether a part is there, whole or damaged."""
+        return self.path(key).is_file()
+
+    def load(self, key: str, number: int) -> StudyPart | None:
+        """Return a part of so many variants; None if it is not there, or damaged."""
+        arrow, parquet = packages(str(self.folder))
+        try:
+            file = io.BytesIO(self.path(key).read_bytes())
+            if not is_sealed(file):
+                return None
+            found = parquet.read_table(file)
+            said = found.schema.metadata or {}
+            if said.get(b"key") != key.encode() or found.num_rows != number:
+                return None
+            columns = {
+                name: np.asarray(found.column(name).to_numpy(), dtype=float)
+                for name in found.column_names
+            }
+            endings = json.loads(said[ENDINGS.encode()])
+            return StudyPart(columns, tuple(KindOfEnding(*one) for one in endings))
+        except (OSError, ValueError, KeyError, TypeError, MemoryError, arrow.ArrowException):
+            return None
+
+    def store(self, key: str, part: StudyPart) -> None:
+        """Keep a part; at any time the file is whole or not there."""
+        columns = [Column(name, None) for name in part.outputs]
+        attributes = {"key": key, ENDINGS: json.dumps(part.endings), "form": FORM}
+        attributes["seal"] = BLANK.decode()
+        with whole_path(self.path(key)) as path:
+            with parquet_rows(path, columns, attributes) as append:
+                append(np.stack(list(part.outputs.values()), axis=1))
+            with path.open("r+b") as file:
+                seal(file)
+
+
+def key_of(digest: str, columns: Mapping[str, Array]) -> str:
+    """Return the name of the part with these values of the factors."""
+    return digest_of((FORM, digest, columns))[:32]
+
 
 WORKERS_REMEMBER = 8
 """Studies whose machine code a worker keeps from part to part."""
