@@ -309,7 +309,7 @@ MUTANTS = (
     ),
     Mutant(
         "a checked open tree is shown as good as a checked machine",
-        "reports/summary.py",
+        "reports/write.py",
         "or (found.passed and found.open_loops)",
         "or (found.passed and False)",
         "report",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli.parser import NamesAction, add_robot
@@ -10,8 +11,10 @@ from mbd_bridge.cli.parser import NamesAction, add_robot
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.base.table import Table
+    from mbd_bridge.cli import screen
     from mbd_bridge.model import Model
     from mbd_bridge.solve import Assembly, LoopReport
+
 
 SUMMARY = "close the loops nearest to an initial guess; degrees of freedom, redundancy"
 DESCRIPTION = """\
@@ -82,7 +85,7 @@ def add_state(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the assembled state; return 1 if a loop stays open."""
     from mbd_bridge.base.errors import SolveError
-    from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.cli import screen
     from mbd_bridge.model.outline import loop_table
 
     robot = screen.load_robot(options)
@@ -99,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if robot.model.cuts:
         screen.show(console, "", loop_table(robot.model, report.redundant, found.loops))
     if problem is None:
-        for line in loop_tables.remarks(report, found):
+        for line in loop_remarks(report, found):
             screen.show(console, line)
         return 0
     screen.report_error(SolveError(problem.message))
@@ -189,3 +192,61 @@ def _coordinates(robot: Mechanism, found: Assembly, *, moving: bool) -> Table:
         columns.append(Series("velocity", "", [*model.velocity_names, *missing]))
         columns.append(Series("value", rates, [*found.v, *missing], shown=_number))
     return Table("coordinates", Series("coordinate", "", model.coordinate_names), columns)
+
+
+# What the command line shows of loops: redundancy, what is left free.
+
+
+def show_loops(console: screen.Stream, robot: Mechanism) -> None:
+    """Show what the loops do at the assembled position nearest to zero."""
+    from mbd_bridge.base.errors import MbdError
+    from mbd_bridge.cli import screen
+    from mbd_bridge.solve.tolerances import ASSEMBLED
+
+    try:
+        found = robot.assemble(check=False)
+        report = robot.loops.report(found.q)
+    except MbdError as error:
+        screen.show(console, "", f"loops not assembled: {error}")
+        return
+    if not found.closed:
+        open_ones = ", ".join(
+            name for name, residual in found.loops.items() if residual > ASSEMBLED
+        )
+        screen.show(
+            console,
+            "",
+            f"from zero position these loops do not close: {open_ones}; "
+            "mbd assemble --near NAME=VALUE ... tells more",
+        )
+        return
+    screen.show(console, "", "loops closed, nearest to zero position")
+    for line in loop_remarks(report, found):
+        screen.show(console, "  " + line)
+    for name, rows in report.redundant.items():
+        if rows:
+            screen.show(console, f"  {name}: {rows} of its rows share in the redundancy")
+
+
+def loop_remarks(report: LoopReport, found: Assembly) -> Iterator[str]:
+    """Yield what is to be said of closed loops, a line each."""
+    lost = report.rows - report.rank
+    yield f"{report.mobility}; {report.rows} rows, {lost} of them redundant"
+    if lost:
+        loads = (
+            "but loads along them are not determined, and are marked"
+            if report.undetermined
+            else "and loads along them are declared to be zero (planar)"
+        )
+        yield f"redundant rows forbid what others forbid already: no matter for the motion, {loads}"
+    if not report.dof:
+        yield "nothing can move: remove a loop, or let one forbid less"
+    yield (
+        f"condition {report.condition:.3g}; distance from a singular position "
+        f"{report.distance:.3g} (0 is singular)"
+    )
+    yield from report.imprecise
+    for name in report.passive:
+        yield f"passive: {name} turns or slides without moving anything else"
+    for name in found.reversed:
+        yield f"REVERSED: the two axes of {name} point against each other; try another --near"

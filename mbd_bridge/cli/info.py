@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the description of a robot."""
-    from mbd_bridge.cli import loop_tables, screen
+    from mbd_bridge.cli import screen
+    from mbd_bridge.cli.assemble import show_loops
     from mbd_bridge.forces.base import element_table
     from mbd_bridge.model import outline
 
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if model.description.couplings:
         screen.show(console, "", outline.gear_table(model))
     if model.cuts:
-        loop_tables.info(console, robot)
+        show_loops(console, robot)
     if model.flexible:
         show(outline.flexible_table(model))
     if robot.forces:

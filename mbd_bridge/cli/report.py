@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mbd_bridge.base.extensions import of_applications
-from mbd_bridge.cli import case_words, external, loop_loads, motion_file, shared
+from mbd_bridge.cli import cases as case_words, external, loop_loads, motion_file, shared
 from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
 from mbd_bridge.reports.title import TitleOptions
@@ -33,7 +33,7 @@ DESCRIPTION += motion_file.TEXT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    case_words.add_arguments(parser)
+    case_words.add_motions(parser)
     parser.add_argument(
         "-o", "--output", type=OutputFile, required=True, metavar="FILE.html", help="page to write"
     )
@@ -58,14 +58,14 @@ def run(options: argparse.Namespace) -> int:
     """Write the page."""
     from mbd_bridge.cli import screen
 
-    files = case_words.files(options)
-    weights = case_words.weights(options, files)
+    files = case_words.case_files(options)
+    weights = case_words.case_weights(options, files)
     robot = loop_loads.load_robot(options)
     for one in of_applications("options").values():
         robot = one.load().with_options(robot, options)
     cases: dict[str, Any] = {
         name: (case_words.CasePieces(one, robot.model), external.read(one, robot) or {})
-        for name, one in case_words.of_each(options, files).items()
+        for name, one in case_words.of_each_case(options, files).items()
     }
     found = robot.report(
         options.output,

@@ -50,9 +50,14 @@ from mbd_bridge.motion.smoothing import (
     coordinate_noise,
     make_plan,
 )
-from mbd_bridge.motion.smoothing.notes import fluctuation_doubts, noise_notes
-from mbd_bridge.motion.state_arrays import state_arrays
-from mbd_bridge.motion.table import motion_series, save_motion, saved_efforts, without_efforts
+from mbd_bridge.motion.smoothing.records import fluctuation_doubts, noise_notes
+from mbd_bridge.motion.table import (
+    motion_series,
+    save_motion,
+    saved_efforts,
+    state_arrays,
+    without_efforts,
+)
 from mbd_bridge.motion.warnings import MotionWarnings, without_unit
 
 if TYPE_CHECKING:

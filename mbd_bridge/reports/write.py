@@ -1,32 +1,31 @@
-"""The report as a page, and the file that it is.
-
-What others say of the same machine, and with what it was computed.
+"""The report as a page, and the file that it is: the machine, its load cases, what decides, what
+others say of the same machine, and with what it was computed.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbd_bridge import __version__
-from mbd_bridge.base.errors import count
-from mbd_bridge.base.readable import instant
+from mbd_bridge.base.errors import count, some
+from mbd_bridge.base.extensions import working
+from mbd_bridge.base.readable import banded, instant, quantity, sentence
 from mbd_bridge.base.table import Series, Table
 from mbd_bridge.base.versions import versions
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.files.whole_file import whole_file
-from mbd_bridge.loads.streaming import LoadCases, LoadHistory
-from mbd_bridge.model import Model
+from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
+from mbd_bridge.model import Model, outline
+from mbd_bridge.motion.limit_use import Use
+from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports import figures
-from mbd_bridge.reports.cases import load_cases, of_each
-from mbd_bridge.reports.machine import machine
-from mbd_bridge.reports.page import page, paragraph, table, verdict
-from mbd_bridge.reports.sizing import sizing_table, sizings
-from mbd_bridge.reports.summary import added_sections, kind_of, summary
+from mbd_bridge.reports.page import page, paragraph, subsection, table, verdict
+from mbd_bridge.reports.sizing import Sizing, sizing_table, sizings
 from mbd_bridge.reports.title import TitleBlock
 from mbd_bridge.solve import LoopReport
 from mbd_bridge.view.web import viewer_part
@@ -35,6 +34,307 @@ from mbd_bridge.view.web.description import Description
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+# Load cases of a report: what each motion asks of the joints, side by side and all together.
+
+EXTREMES = 4
+"""Columns of an envelope: largest and smallest, and the cases in which they are."""
+
+
+def of_each(cases: LoadCases, part: Callable[[LoadHistory], str]) -> str:
+    """Return a part of each case's, under its name where there are several."""
+    if len(cases) == 1:
+        return part(cases.cases[0].history)
+    each = ((case.name, part(case.history)) for case in cases.cases)
+    return "\n".join(subsection(name, text) for name, text in each if text)
+
+
+def load_cases(cases: LoadCases) -> str:
+    """Return the cases, extremes and damage over all of them, and lives of bearings."""
+    envelope, listed, *lives = cases.tables()
+    parts = [envelope.columns[:EXTREMES], envelope.columns[EXTREMES:]]  # a page is not as wide
+    halves = [replace(envelope, columns=part, caption="") for part in parts if part]
+    halves[-1] = replace(halves[-1], caption=envelope.caption)
+    each = (table(half, fold="signal") for half in halves)
+    return "\n".join([table(listed), *each, *map(table, lives)])
+
+
+# What the machine is: sizes, its picture, the tree of joints, and what its loops leave open.
+
+
+def machine(model: Model, loops: LoopReport | None) -> str:
+    """Return the tree and the loops as HTML.
+
+    Parameters
+    ----------
+    loops : at a position of the motion; None for a tree
+    """
+    parts = [paragraph(_sizes(model)), table(outline.joint_table(model))]
+    if loops is not None:
+        parts.append(_loops(model, loops))
+    return "\n".join(parts)
+
+
+def _sizes(model: Model) -> str:
+    mass = sum(model.masses)
+    base = "floating" if model.floating else "fixed"
+    gravity = ", ".join(f"{g:.6g}" for g in model.gravity)
+    dof = count(model.nv, "degree of freedom") + (" of the tree" if model.loops else "")
+    return (
+        f"{count(len(model.links), 'link')}, {count(len(model.joints) - 1, 'joint')}, {dof}, "
+        f"{base} base, {mass:.6g} kg; gravity ({gravity}) m/s² in the world's axes."
+    )
+
+
+def _loops(model: Model, found: LoopReport) -> str:
+    lost = found.rows - found.rank
+    said = (
+        f"{found.mobility} with the loops closed; {found.rows} constraint rows, {lost} of them "
+        f"redundant."
+    )
+    if found.passive:
+        said += f" Passive: {', '.join(found.passive)}."
+    shown = outline.loop_table(model, found.redundant)
+    return table(shown, "Joints that close loops: cut here, exact.") + paragraph(said)
+
+
+# The findings that decide, in words that everybody understands, and one line for each joint.
+
+Actuated = Mapping[str, Sequence[Sizing]]
+"""What actuators need, by load case."""
+
+NEVER = "No other program has checked these loads (the check was switched off)."
+
+
+def kind_of(found: Report) -> str:
+    """Return how a verdict is shown: "good" only where the whole machine was compared."""
+    if not any(row.compared for row in found.rows) or (found.passed and found.open_loops):
+        return "doubt"
+    return "good" if found.passed else "bad"
+
+
+def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> str:
+    """Return verdicts, the joints' largest loads, and notes as HTML.
+
+    Parameters
+    ----------
+    actuators : what they need, by case
+    """
+    parts = [
+        _checked(agreement),
+        "" if cases.cases[0].history.results.get("motors") else _limits(cases, actuators),
+        *(one.in_short(cases) for one in added_sections() if hasattr(one, "in_short")),
+        _undetermined(cases),
+        joints(cases),
+        *_notes(cases),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def added_sections() -> list[Any]:
+    """Return the sections of applications and plugins, in their order.
+
+    They are modules or objects with a `HEADING`; `text` of a history as HTML; perhaps `in_short` of
+    all cases, and a `PLACE` among them.
+    """
+    return sorted((one for _, one in working("sections")), key=lambda x: getattr(x, "PLACE", 9))
+
+
+def _notes(cases: LoadCases) -> list[str]:
+    """Return notes that are not among the assumptions, which have a section of their own."""
+    found: list[str] = []
+    for case in cases.cases:
+        label = f"Note, {case.name}" if len(cases) > 1 else "Note"
+        news = (x for x in case.history.notes if x not in case.history.assumptions.texts)
+        found += [paragraph(f"{label}: {note}.", "note") for note in news]
+    return found
+
+
+def checked_in_words(found: Report) -> str:
+    """Return what the cross-check says, for readers who know none of the programs."""
+    compared = [row for row in found.rows if row.compared]
+    each = list(dict.fromkeys(name.partition(",")[0] for name in found.providers))
+    names, several = " and ".join(each), len(each) > 1
+    programs = f"{len(each)} independent programs" if several else "an independent program"
+    if not compared:
+        if not names:
+            return "Not checked: no other program is installed."
+        return f"Not checked: {names} could compare nothing of this machine."
+    if found.passed:
+        worst = max(row.error for row in compared)
+        loops = found.open_loops
+        subject = "the open tree of this machine" if loops else "this machine"
+        return (
+            f"{'Checked in part' if loops else 'Checked'}: {programs} ({names}) "
+            f"compute{'' if several else 's'} the same for {subject}, to {_parts(worst)}, in "
+            f"{count(found.states, 'random state')}."
+            + f" Nobody has checked its closed loops ({some(loops, 8)})."
+            * bool(loops)
+        )
+    wrong = list(dict.fromkeys(row.quantity for row in compared if not row.passed))
+    return (
+        f"NOT CONFIRMED: {programs} ({names}) found otherwise: {', '.join(wrong)}. Do not use "
+        f"these loads before the reason is known; see the section Other engines."
+    )
+
+
+def _parts(share: float) -> str:
+    """Return a share in words: one part in so many."""
+    if not share > 0.0:
+        return "the last digit"
+    digits = 1
+    while share < 10.0**-digits and digits < 16:
+        digits += 1
+    names = {3: "a thousand", 6: "a million", 9: "a billion"}
+    whole = max((d for d in names if d < digits), default=0)
+    return f"better than one part in {names[whole]}" if whole else f"{share:.0%}"
+
+
+def _checked(found: Report | None) -> str:
+    if found is None:
+        return verdict(NEVER, "doubt")
+    kind = kind_of(found)
+    parts = [verdict(checked_in_words(found), kind)]
+    left_out = list(dict.fromkeys(row.quantity for row in found.rows if not row.compared))
+    if left_out and any(row.compared for row in found.rows):
+        parts.append(paragraph(f"Not compared: {', '.join(left_out)}.", "note"))
+    parts += [paragraph(f"Not checked: {reason}.", "note") for reason in found.absent]
+    return "\n".join(parts)
+
+
+def _limits(cases: LoadCases, actuators: Actuated) -> str:
+    """Return whether actuators stay within their limits, and what that leaves out."""
+    over, near, limited, every = [], [], set[str](), set[str]()
+    for case, each in actuators.items():
+        label = f" in {case}" if len(cases) > 1 else ""
+        every |= {one.name for one in each}
+        limited |= {one.name for one in each if one.uses}
+        over += [_excess(one, one.too_much) + label for one in each if one.too_much]
+        near += [_excess(one, one.open) + label for one in each if one.open and not one.too_much]
+    neglected = cases.assumptions.neglected
+    missing = dict.fromkeys(
+        said.heading.lower() for said in neglected if said.topic in ("friction", "rotors")
+    )
+    without = f" Not counted: {'; '.join(missing)}." if missing else ""
+    lines = []
+    if over:
+        lines.append(verdict(f"Beyond limits: {', '.join(over)}.{without}", "bad"))
+    if near:
+        text = "The motion's noise leaves open whether limits are kept"
+        lines.append(verdict(f"{text}: {', '.join(near)}.{without}", "doubt"))
+    if lines or not limited:
+        return "\n".join(lines)
+    kind = "doubt" if missing else "good"
+    if limited == every:
+        return verdict(f"All actuators stay within their limits.{without}", kind)
+    text = f"{len(limited)} of {count(len(every), 'actuator')} have limits, and stay within"
+    return verdict(f"{text} them.{without}", kind)
+
+
+def _excess(one: Sizing, uses: Sequence[Use]) -> str:
+    return f"{one.name} ({', '.join(map(_of_limit, uses))})"
+
+
+def _of_limit(use: Use) -> str:
+    return f"{use} of its limit"
+
+
+def _undetermined(cases: LoadCases) -> str:
+    open_ones: dict[str, list[str]] = {}
+    for signal in cases.signals:
+        if not cases.determined(signal.name) and not signal.resultant:
+            open_ones.setdefault(signal.joint, []).append(signal.quantity)
+    if not open_ones:
+        return paragraph("Every load component is determined by rigid-body mechanics.")
+    names = "; ".join(f"{joint}: {', '.join(which)}" for joint, which in open_ones.items())
+    return paragraph(
+        f"Rigid-body mechanics does not determine {names}. The machine is overconstrained there: "
+        f"what these carry depends on elasticity and on how exactly it was built. The numbers "
+        f"shown for them are the smallest that agree with the motion.",
+        "warning",
+    )
+
+
+def joints(cases: LoadCases) -> str:
+    """Return one line for each joint; those that carry nothing are folded away."""
+    by_joint: dict[str, list[str]] = {}
+    for signal in cases.signals:
+        by_joint.setdefault(signal.joint, []).append(signal.quantity)
+    several, columns = len(cases) > 1, list[Series]()
+    for name, unit in (("force", "N"), ("moment", "N m")):
+        worst = [_worst(cases, f"{joint}.{name}") for joint in by_joint]
+        sizes = [x.one.largest for x in worst]
+        bands, sure = [size.band for size in sizes], [x.one.determined for x in worst]
+        values, times = [size.value for size in sizes], [_at(x, several) for x in worst]
+        columns.append(Series(f"largest {name}", unit, values, bands=bands, sure=sure))
+        columns.append(Series("in, at s" if several else "at, s", "", times))
+    acting = [_actuations(cases, joint, names) for joint, names in by_joint.items()]
+    columns.append(Series("actuation, peak", "", [_peaks(found, several) for found in acting]))
+    if not several:
+        rms = [[quantity(x.one.rms, x.one.signal.unit) for x in found] for found in acting]
+        columns.append(Series("RMS", "", list(map(", ".join, rms))))
+    said = f"Largest loads{' of all cases' if several else ''}. "
+    said += sentence(cases.cases[0].history.convention)
+    labels = Series("joint", "", [*by_joint])
+    shown = Table("largest loads", labels, columns, floors=cases.floors, brackets=True)
+    return table(shown, said, fold="joint")
+
+
+class WorstSignal(NamedTuple):
+    """A signal in the case in which it is largest."""
+
+    case: str
+    history: LoadHistory
+    one: SignalStatistics
+
+
+def _worst(cases: LoadCases, signal: str) -> WorstSignal:
+    name = cases.peak(signal).case
+    return WorstSignal(name, cases[name], cases[name][signal])
+
+
+def _is_zero(worst: WorstSignal) -> bool:
+    floor = worst.history.round_off.floor(worst.one.signal.unit)
+    return abs(worst.one.peak.value) <= floor
+
+
+def _at(worst: WorstSignal, several: bool) -> str:
+    """Return when it is largest, and which of its components are left out."""
+    at = "" if _is_zero(worst) else instant(worst.one.largest.time)
+    at = f"{worst.case}, {at}" if several and at else at
+    return at + _left_out(worst)
+
+
+def _left_out(worst: WorstSignal) -> str:
+    """Return which components rigid-body mechanics leaves out of a length, if some are known.
+
+    Those that are zero in the smallest solution do not change the length of the others.
+    """
+    length, history = worst.one, worst.history
+    if length.determined:
+        return ""
+    joint = length.signal.joint
+    names = FORCES if length.signal.quantity == "force" else MOMENTS
+    parts = [history[f"{joint}.{name}"] for name in names]
+    left_out = [one for one in parts if not one.determined]
+    empty = all(_is_zero(worst._replace(one=one)) for one in left_out)
+    if len(left_out) == len(parts) or not empty:
+        return ""
+    return f" without {' '.join(one.signal.quantity for one in left_out)}"
+
+
+def _actuations(cases: LoadCases, joint: str, names: Sequence[str]) -> list[WorstSignal]:
+    own = [name for name in names if name.partition(".")[0] == "actuation"]
+    worst = (_worst(cases, f"{joint}.{name}") for name in own)
+    return [one for one in worst if not _is_zero(one)]
+
+
+def _peaks(found: Sequence[WorstSignal], several: bool) -> str:
+    texts = [banded(x.one.peak.value, x.one.signal.unit, x.one.peak.band) for x in found]
+    cases = [f" ({x.case})" * several for x in found]
+    return ", ".join(text + case for text, case in zip(texts, cases, strict=True))
+
 
 PACKAGES = ("pin", "pybullet", "numpy", "scipy", "llvmlite", "rainflow", "matplotlib", "pyarrow")
 """What has a part in the numbers or the pictures, as it is called on the index."""

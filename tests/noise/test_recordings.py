@@ -7,8 +7,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.motion.smoothing import BAND, OFF, Smoothing, rows
-from mbd_bridge.motion.smoothing.rows import glitches, measured_rows
+from mbd_bridge.motion.smoothing import BAND, OFF, Smoothing, signals as rows
+from mbd_bridge.motion.smoothing.signals import glitches, measured_rows
 from tests.noise.kinds import through
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 from tests.noise.study import minimum_jerk

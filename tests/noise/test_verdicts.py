@@ -14,7 +14,7 @@ from mbd_bridge.loads.streaming import LoadCase, LoadCases
 from mbd_bridge.motion import MotionParts
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.reports.sizing import sizings
-from mbd_bridge.reports.summary import summary
+from mbd_bridge.reports.write import summary
 from tests.noise.recordings import UR5_RATE, recorded, ur5, ur5_motion
 
 ELBOW = "elbow_joint"

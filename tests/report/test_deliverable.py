@@ -14,7 +14,7 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.readable import banded
 from mbd_bridge.engines.crosscheck import Report, Row, crosscheck
 from mbd_bridge.loads import assumed
-from mbd_bridge.reports.summary import checked_in_words, kind_of
+from mbd_bridge.reports.write import checked_in_words, kind_of
 from tests.report.texts import ARM, BLOCK, FAST, JOINTS, by_heading, rows, si
 from tests.robots import OWN
 

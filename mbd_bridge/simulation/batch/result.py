@@ -31,8 +31,7 @@ from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.motion.state_arrays import state_arrays
-from mbd_bridge.motion.table import motion_series
+from mbd_bridge.motion.table import motion_series, state_arrays
 from mbd_bridge.simulation.guards.energy import kept_energy
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.results.accelerations import Answer, near_singular

@@ -22,8 +22,7 @@ from mbd_bridge.loads.export import beside_motion
 from mbd_bridge.loads.options import At, In, On
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.state_arrays import state_arrays
-from mbd_bridge.motion.table import motion_series, save_motion
+from mbd_bridge.motion.table import motion_series, save_motion, state_arrays
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.guards.loops import closure
 from mbd_bridge.simulation.outcome import Outcome
