@@ -56,7 +56,7 @@ from mbd_bridge.model.outline import joint_table
 from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, Reading, motion_from_file, pieces_from_file
-from mbd_bridge.motion.external import ExternalForces, external_from_file, wrenches_at
+from mbd_bridge.motion.external import ExternalForces, external_from_file
 from mbd_bridge.motion.frames import Frames, centroid_at, kinematics_of
 from mbd_bridge.motion.inverse import InversePath
 from mbd_bridge.motion.options import (
@@ -76,7 +76,7 @@ from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import FUNCTIONS
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.tolerances import ASSEMBLED
-from mbd_bridge.solve.wrenches import External, links_of, pack_external
+from mbd_bridge.solve.wrenches import External
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import OfMechanism as Extended
@@ -321,22 +321,16 @@ class Mechanism(Tabular, Extended):
         wording = (tuple(joints) if type(joints) is list else joints, *options.items())
         solver = self._asked_as(wording) if plain else None
         times = t if motion is None else motion.time
-        packed, assumed = None, tuple[Assumption, ...]()
+        packed: Array | None = None
+        assumed: tuple[Assumption, ...] = ()
         if solver is None:
             chosen = complete(Mechanism.joint_loads, LoadOptions, options)
-            external, axes = chosen["external"], chosen["external_in"]
-            wrenches = wrenches_at(self.model, external, axes, times, state[0], state[1])
-            asked = part(RequestOptions, chosen)
-            asked["links"], asked["external_in"] = links_of(wrenches.by_link), wrenches.axes
-            asked["forces"] = ()
-            request = LoadRequest.of(self.model, joints, **asked)
-            request = replace(request, forces=self.elements(chosen["forces"]))
+            elements = self.elements(chosen["forces"])
+            asked = LoadRequest.with_wrenches(self.model, joints, chosen, elements, times, state)
+            request, packed, assumed = asked
             solver = self.compile(request)
             if plain and _is_plain(wording):
                 self.prepared.remember(wording, request)
-            if wrenches.by_link:
-                packed = pack_external(wrenches.by_link, request.links)
-            assumed = wrenches.assumed
         loads = solver(*state, packed, t=times, threads=threads, check=check)
         if assumed:
             loads = replace(loads, assumed=assumed)

@@ -1,7 +1,13 @@
 # Methods that classes of the core get by ``entry_points.txt``, for type checkers and editors: when
 # the program runs there is no such module, and `mbd_bridge.base.extensions` adds them.
 
-from mbd_bridge.api import convert as converting, flexible, pictures, report as reporting
+from mbd_bridge.api import (
+    convert as converting,
+    derivatives,
+    flexible,
+    pictures,
+    report as reporting,
+)
 from mbd_bridge.applications.bearings import methods as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
 from mbd_bridge.applications.bearings.bearings import Bearings
@@ -42,6 +48,8 @@ class Shown:
 
 class OfMechanism(OfSystem, Shown):
     section_loads = flexible.section_loads
+    load_derivatives = derivatives.load_derivatives
+    compile_derivatives = derivatives.compile_derivatives
     convert = converting.convert
     symbolic = formulas.symbolic
     compensate_sensors = methods.compensate_sensors

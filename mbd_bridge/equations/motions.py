@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd_bridge.model import Body, JointMotion, Model
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, zeros
 
 
 def joint_coordinates(body: Body, q: Array) -> Array:
@@ -18,6 +18,15 @@ def joint_coordinates(body: Body, q: Array) -> Array:
 def joint_velocities(body: Body, v: Array) -> Array:
     """Return a body's own joint velocities or accelerations from the mechanism's."""
     return body.ratio * v[body.v] if body.coupled else v[body.v]
+
+
+def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
+    """Return q̇ (nq,) for velocities v (nv,)."""
+    out = zeros(model.nq, q, v)
+    for body in model.bodies:
+        if not body.coupled and body.type.nq:
+            out[body.q] = body.type.coordinate_rate(q[body.q], v[body.v])
+    return out
 
 
 def body_motions(model: Model, q: Array, v: Array) -> list[JointMotion]:

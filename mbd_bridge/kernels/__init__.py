@@ -8,7 +8,7 @@ The room takes any traceable function and knows nothing of mechanics.
 | run it for many states, or for one | `Kernel` |
 | run it for one state after the other, fast | `Kernel.single` -> `Single` |
 | see what it computes | `trace`, `Graph` |
-| derive it | `jacobian`, `gradient` |
+| derive it | `jacobian`, `gradient`; by the chain rule `rates_along`, `pulled_back` |
 | carry it to another compiler | `c_source` |
 | control what is kept on disk | `Cache` |
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 from mbd_bridge.kernels.c_text import c_source
 from mbd_bridge.kernels.cache import Cache
 from mbd_bridge.kernels.compile import compile_kernel
-from mbd_bridge.kernels.derive import gradient, jacobian
+from mbd_bridge.kernels.derive import gradient, jacobian, pulled_back, rates_along
 from mbd_bridge.kernels.expression import is_traced
 from mbd_bridge.kernels.kernel import Kernel, Single
 from mbd_bridge.kernels.tracing import Graph, trace
@@ -33,5 +33,7 @@ __all__ = [
     "gradient",
     "is_traced",
     "jacobian",
+    "pulled_back",
+    "rates_along",
     "trace",
 ]

@@ -13,14 +13,14 @@ nothing of what it does not: infinite slopes there do no harm. At a kink it is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mbd_bridge.base.errors import KernelError, unknown_name
-from mbd_bridge.kernels.expression import operate
+from mbd_bridge.kernels.expression import Symbol, operate
 from mbd_bridge.kernels.ops import CONDITIONS, OPERATIONS, data, operands
 from mbd_bridge.kernels.tracing import Graph, Traceable, trace
 
@@ -47,9 +47,7 @@ class Colouring:
 
 def colouring(graph: Graph, by: Sequence[str]) -> Colouring:
     """Return the pattern of a Jacobian, and colours of its columns, those that meet most first."""
-    for name in by:
-        if name not in graph.inputs:
-            raise KernelError(unknown_name("input", name, list(graph.inputs)))
+    _check_inputs(graph, by)
     columns = tuple((name, k) for name in by for k in range(graph.inputs[name]))
     number = {column: k for k, column in enumerate(columns)}
     bits: list[int] = []
@@ -76,6 +74,12 @@ def colouring(graph: Graph, by: Sequence[str]) -> Colouring:
         taken = {colour[j] for j in range(len(columns)) if meets[k] >> j & 1}
         colour[k] = next(c for c in range(len(columns) + 1) if c not in taken)
     return Colouring(columns, tuple(pattern), tuple(colour), max(colour, default=-1) + 1)
+
+
+def _check_inputs(graph: Graph, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in graph.inputs:
+            raise KernelError(unknown_name("input", name, list(graph.inputs)))
 
 
 def _is_flat(op: str) -> bool:
@@ -108,8 +112,13 @@ def jacobian(
     graph = trace(function, inputs)
     colours = colouring(graph, tuple(inputs) if by is None else by)
 
+    seeds = {
+        column: {colour: 1.0}
+        for column, colour in zip(colours.columns, colours.colour, strict=True)
+    }
+
     def derived(*arguments: Array) -> tuple[Array, ...]:
-        formed, rates = _forward(graph, colours, arguments)
+        formed, rates = _forward(graph, seeds, arguments)
         results = _arrays(graph, formed) if values else []
         row = 0
         for indices, shape in zip(graph.outputs, graph.shapes, strict=True):
@@ -138,21 +147,88 @@ def gradient(
     names = tuple(inputs) if by is None else tuple(by)
     if [len(indices) for indices in graph.outputs] != [1]:
         raise KernelError("a gradient is of one output with one entry; for more take `jacobian`")
-    colours = colouring(graph, names)
+    _check_inputs(graph, names)
 
     def derived(*arguments: Array) -> tuple[Array, ...]:
         formed = _values(graph, arguments)
-        adjoints = _reverse(graph, colours, formed, graph.outputs[0][0])
-        results = _arrays(graph, formed)
-        for name in names:
-            parts = [adjoints.get((name, k), 0.0) for k in range(graph.inputs[name])]
-            results.append(_plain(np.array(parts, dtype=object)))
-        return tuple(results)
+        adjoints = _reverse(graph, set(names), formed, {graph.outputs[0][0]: 1.0})
+        return (*_arrays(graph, formed), *_adjoint_arrays(graph, names, adjoints))
 
     return derived
 
 
-def _values(graph: Graph, arguments: Sequence[Array]) -> list[Any]:
+def rates_along(
+    function: Traceable, arguments: Mapping[str, Array], rates: Mapping[str, Array]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Return the results of a traceable function and their rates along K directions.
+
+    The chain rule forward: what moves the arguments may be symbols that were derived before.
+
+    Parameters
+    ----------
+    arguments : (n,) floats or symbols, by name, in the order of the function's own
+    rates : (n, K) of the arguments that move, by name
+
+    Returns
+    -------
+    The results, and of each (of shape s) an array s + (K,) of its rates.
+    """
+    graph = trace(function, {name: len(values) for name, values in arguments.items()})
+    _check_inputs(graph, rates)
+    (number,) = {array.shape[1] for array in rates.values()}
+    seeds = {
+        (name, k): {c: x for c, x in enumerate(map(_number, row)) if isinstance(x, Symbol) or x}
+        for name, array in rates.items()
+        for k, row in enumerate(array)
+    }
+    numbers = [[_number(x) for x in values] for values in arguments.values()]
+    formed, moved = _forward(graph, seeds, numbers)
+    slopes = []
+    for indices, shape in zip(graph.outputs, graph.shapes, strict=True):
+        block = np.zeros((len(indices), number), dtype=object)
+        for k, index in enumerate(indices):
+            for c, rate in moved[index].items():
+                block[k, c] = rate
+        slopes.append(_plain(block.reshape(*shape, number)))
+    return tuple(_arrays(graph, formed)), tuple(slopes)
+
+
+def pulled_back(
+    function: Traceable, arguments: Mapping[str, Array], weights: Sequence[Array], by: Sequence[str]
+) -> tuple[tuple[Array, ...], dict[str, Array]]:
+    """Return the results of a traceable function, and the gradient of their weighted sum.
+
+    The chain rule backward.
+
+    Parameters
+    ----------
+    arguments : (n,) floats or symbols, by name, in the order of the function's own
+    weights : of the results, of their shapes, floats or symbols
+    by : names of arguments
+
+    Returns
+    -------
+    The results, and the gradient (n,) by each of these arguments.
+    """
+    graph = trace(function, {name: len(values) for name, values in arguments.items()})
+    _check_inputs(graph, by)
+    formed = _values(graph, [[_number(x) for x in values] for values in arguments.values()])
+    seeds: dict[int, Any] = {}
+    for indices, array in zip(graph.outputs, weights, strict=True):
+        for index, weight in zip(indices, map(_number, np.ravel(array)), strict=True):
+            if isinstance(weight, Symbol) or weight:
+                seeds[index] = seeds.get(index, 0.0) + weight
+    adjoints = _reverse(graph, set(by), formed, seeds)
+    gradients = _adjoint_arrays(graph, by, adjoints)
+    return tuple(_arrays(graph, formed)), dict(zip(by, gradients, strict=True))
+
+
+def _number(x: Any) -> Any:
+    """Return a symbol as it is, a number as a float."""
+    return x if isinstance(x, Symbol) else float(x)
+
+
+def _values(graph: Graph, arguments: Sequence[Sequence[Any] | Array]) -> list[Any]:
     """Return the value of every node for arguments of floats or symbols."""
     given = dict(zip(graph.inputs, arguments, strict=True))
     formed: list[Any] = []
@@ -161,7 +237,9 @@ def _values(graph: Graph, arguments: Sequence[Array]) -> list[Any]:
     return formed
 
 
-def _value(node: tuple[Any, ...], formed: list[Any], given: Mapping[str, Array]) -> Any:
+def _value(
+    node: tuple[Any, ...], formed: list[Any], given: Mapping[str, Sequence[Any] | Array]
+) -> Any:
     op = node[0]
     if op == "input":
         return given[node[1]][node[2]]
@@ -177,10 +255,16 @@ def _partials(node: tuple[Any, ...], y: Any, given: list[Any]) -> tuple[Any, ...
 
 
 def _forward(
-    graph: Graph, colours: Colouring, arguments: Sequence[Array]
+    graph: Graph,
+    seeds: Mapping[tuple[str, int], dict[int, Any]],
+    arguments: Sequence[Sequence[Any] | Array],
 ) -> tuple[list[Any], list[dict[int, Any]]]:
-    """Return the values of all nodes, and their rates along the directions that move them."""
-    direction = dict(zip(colours.columns, colours.colour, strict=True))
+    """Return the values of all nodes, and their rates along the directions that move them.
+
+    Parameters
+    ----------
+    seeds : rates of the inputs (name, component), by the number of the direction
+    """
     given = dict(zip(graph.inputs, arguments, strict=True))
     formed: list[Any] = []
     rates: list[dict[int, Any]] = []
@@ -188,8 +272,7 @@ def _forward(
         y = _value(node, formed, given)
         formed.append(y)
         if node[0] == "input":
-            colour = direction.get((node[1], node[2]))
-            rates.append({} if colour is None else {colour: 1.0})
+            rates.append(seeds.get((node[1], node[2]), {}))
             continue
         places = operands(node)
         moving = sorted({c for k in places for c in rates[k]})
@@ -222,17 +305,17 @@ def _along(slopes: Sequence[Any], rates: Sequence[Any]) -> Any:
 
 
 def _reverse(
-    graph: Graph, colours: Colouring, formed: list[Any], output: int
+    graph: Graph, names: set[str], formed: list[Any], seeds: Mapping[int, Any]
 ) -> dict[tuple[str, int], Any]:
-    """Return the derivatives of one node by the inputs.
+    """Return the derivatives of a sum of nodes, with their weights, by the inputs of some names.
 
     Behind a choice an adjoint may be 0 because the node was not taken, whatever its slopes are.
     """
-    moving = _moving(graph, {name for name, _ in colours.columns})
-    adjoint: dict[int, Any] = {output: 1.0}
+    moving = _moving(graph, names)
+    adjoint = dict(seeds)
     found: dict[tuple[str, int], Any] = {}
     chosen: set[int] = set()
-    for index in range(output, -1, -1):
+    for index in range(max(seeds, default=-1), -1, -1):
         bar = adjoint.pop(index, None)
         if bar is None or not moving[index]:
             continue
@@ -278,6 +361,17 @@ def _moving(graph: Graph, names: set[str]) -> list[bool]:
         else:
             moving.append(not _is_flat(node[0]) and any(moving[k] for k in operands(node)))
     return moving
+
+
+def _adjoint_arrays(
+    graph: Graph, names: Sequence[str], adjoints: Mapping[tuple[str, int], Any]
+) -> list[Array]:
+    """Return derivatives by the components of inputs as arrays (n,), one an input."""
+    arrays = []
+    for name in names:
+        parts = [adjoints.get((name, k), 0.0) for k in range(graph.inputs[name])]
+        arrays.append(_plain(np.array(parts, dtype=object)))
+    return arrays
 
 
 def _arrays(graph: Graph, formed: list[Any]) -> list[Array]:

@@ -6,7 +6,7 @@ key under which what was prepared is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
@@ -14,15 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, flag, name_list
+from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.base.options import with_options
+from mbd_bridge.base.options import part, with_options
 from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.loads.convention import Convention
-from mbd_bridge.loads.options import RequestOptions
+from mbd_bridge.loads.options import LoadOptions, RequestOptions
 from mbd_bridge.loads.selected import select_joints
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.wrenches import Axes, check_axes
+from mbd_bridge.motion.external import wrenches_at
+from mbd_bridge.solve.wrenches import Axes, check_axes, links_of, pack_external
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,37 @@ class LoadRequest:
             flag("minimum_norm", options["minimum_norm"]),
             bound(model, options["forces"] or ()),
         )
+
+    @staticmethod
+    def with_wrenches(
+        model: Model,
+        joints: Iterable[str | int] | str | None,
+        options: LoadOptions,
+        elements: tuple[ForceElement, ...],
+        t: ArrayLike | None,
+        state: Sequence[ArrayLike],
+    ) -> tuple[LoadRequest, Array | None, tuple[Assumption, ...]]:
+        """Return a request under which wrenches are given as well.
+
+        Parameters
+        ----------
+        options : all of them
+        elements : force elements that act, bound
+        t, state : where wrenches are given along a motion: s, and q, v
+
+        Returns
+        -------
+        The request, the wrenches on its links ((L, 6) or (N, L, 6); None without), and what is
+        assumed of them.
+        """
+        external, axes = options["external"], options["external_in"]
+        wrenches = wrenches_at(model, external, axes, t, state[0], state[1])
+        asked = part(RequestOptions, options)
+        asked["links"], asked["external_in"] = links_of(wrenches.by_link), wrenches.axes
+        asked["forces"] = ()
+        request = replace(LoadRequest.of(model, joints, **asked), forces=elements)
+        packed = pack_external(wrenches.by_link, request.links) if wrenches.by_link else None
+        return request, packed, wrenches.assumed
 
     def packed(self, external: ArrayLike | None) -> Array:
         """Return the wrenches on `links`, (6 L,) or (N, 6 L), of (L, 6) or (N, L, 6)."""

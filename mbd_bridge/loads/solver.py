@@ -107,18 +107,10 @@ class LoadSolver:
         if request.reaction:
             outputs += ["reaction_force", "reaction_moment"]
 
-        def function_of(model: Model) -> Traceable:
-            def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-                lam, rest = (rest[0], rest[1:]) if closed else (None, rest)
-                external, _, within = self._applied.at(model, q, v, *rest)
-                return selected_loads(model, self._at(*rest), q, v, a, external, lam, within)
-
-            return function
-
         self._what = asked, request.convention.form, request.reaction
         what = self._what, closed, self._applied
         self.kernel = variants_kernel(
-            model, parameters, "joint_loads", inputs, outputs, function_of, what
+            model, parameters, "joint_loads", inputs, outputs, self.function_of, what
         )
         self._actuated_joints: tuple[str, ...] | None = None
         if closed:
@@ -129,6 +121,28 @@ class LoadSolver:
     def __reduce__(self) -> tuple[type[LoadSolver], tuple[Any, ...]]:
         """Return what makes it again: machine code does not travel, it is found or made there."""
         return LoadSolver, (self.model, self.request, self.parameters)
+
+    @property
+    def applied(self) -> AppliedForces:
+        """What acts beside the actuators."""
+        return self._applied
+
+    def function_of(self, model: Model, applied: AppliedForces | None = None) -> Traceable:
+        """Return the traceable function that gives the kernel's outputs, of a variant of the model.
+
+        Parameters
+        ----------
+        applied : what acts; None: the solver's own
+        """
+        acts = self._applied if applied is None else applied
+        closed = self.model.has_loops and not self.request.open_tree
+
+        def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
+            lam, rest = (rest[0], rest[1:]) if closed else (None, rest)
+            external, _, within = acts.at(model, q, v, *rest)
+            return selected_loads(model, self._at(*rest), q, v, a, external, lam, within)
+
+        return function
 
     @property
     def convention(self) -> Convention:
@@ -211,6 +225,21 @@ class LoadSolver:
             loads = self._quick(q, v, a)
             if loads is not None:
                 return loads
+        return self.with_inputs(q, v, a, external, lam=lam, t=t, threads=threads, check=check)[0]
+
+    def with_inputs(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external: ArrayLike | None = None,
+        *,
+        lam: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+        threads: int = 1,
+        check: bool = True,
+    ) -> tuple[JointLoads, tuple[ArrayLike, ...]]:
+        """Return the loads as a call gives them, and the inputs of the kernel that they are of."""
         check = flag("check", check)
         own_q = unit_quaternions(self.model, q) if check else q
         inputs: dict[str, ArrayLike] = {"q": own_q, "v": v, "a": a}
@@ -259,9 +288,10 @@ class LoadSolver:
         if self._planar:
             result = declared_planar(self._all_joints, result, inputs, threads, check)
         result = result if efforts is None else replace(result, efforts=efforts)
-        if solved is None:
-            return result
-        return replace(result, spins=tuple(spin.name for spin in self._inverse.spins), a=solved)
+        if solved is not None:
+            spins = tuple(spin.name for spin in self._inverse.spins)
+            result = replace(result, spins=spins, a=solved)
+        return result, (*inputs.values(), *more)
 
     def along(
         self, motion: Motion, external: ExternalForces | None = None, *, threads: int = 1

@@ -23,7 +23,7 @@ Values of parameters as callers give them: one for all variants, or N of them; c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -239,6 +239,24 @@ class Parameters:
             tuple(entries),
             {name: np.array(value, dtype=np.float64) for name, value in given.items()},
         )
+
+    @staticmethod
+    def own(model: Model, names: Iterable[str]) -> Parameters:
+        """Return parameters with the model's own numbers, zeros too: a kernel takes all of them.
+
+        Parameters
+        ----------
+        names : of parameters or of their numbers, whose parameter is then there as a whole
+        """
+        values = dict[str, ArrayLike]()
+        for name in names:
+            whole = (split_component(name) or (name, 0))[0]
+            shape = np.ones((1, 3, 3)) if whole.endswith(".inertia") else np.ones(3)
+            vector = whole.rpartition(".")[2] in VECTORS
+            entry, _ = _entry(model.description, whole, shape if vector else 1.0)
+            values[whole] = entry.now(_Draft(model))[None]
+        found = Parameters.of(model, values)
+        return replace(found, live=np.ones(len(found.live), dtype=bool))
 
     @property
     def size(self) -> int:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, real_number
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
@@ -30,7 +31,7 @@ from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.outputs import STATE
 from mbd_bridge.simulation.start import independent_rows, start_state
-from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, residuals, slopes
+from mbd_bridge.simulation.steps.runge_kutta import residuals, slopes
 from mbd_bridge.simulation.steps.step_result import CARRIED
 from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory

@@ -22,11 +22,12 @@ import numpy as np
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.acts import Acting
-from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, residuals
+from mbd_bridge.simulation.steps.runge_kutta import residuals
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.model_kernel import model_kernel

@@ -6,9 +6,9 @@ from scipy.integrate import simpson
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.kernels import compile_kernel, gradient
-from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates
 from tests.forces.elements import (
     ELEMENTS,
     ENDS,

@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import simpson
 
 from mbd_bridge.base.errors import MbdError
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.forces import JointSpring
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.roads import Flat, Sine
 from mbd_bridge.kernels import compile_kernel, gradient
-from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates
 from tests.forces.elements import bound, generalised
 from tests.forces.tracked import TENSION, track, vehicle
 

@@ -20,6 +20,7 @@ import numpy as np
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.flexible import damping_forces
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.loops import opening
@@ -38,7 +39,7 @@ from mbd_bridge.simulation.run.march import Log, MotionRun
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
 from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
-from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
+from mbd_bridge.simulation.steps.runge_kutta import normalised
 from mbd_bridge.simulation.steps.schemes import RK4, Integrator
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.solve import prepare

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.signals.prescribed import plain_places
-from mbd_bridge.simulation.steps.runge_kutta import coordinate_rates, normalised
+from mbd_bridge.simulation.steps.runge_kutta import normalised
 from mbd_bridge.simulation.steps.step_result import Now
 
 QUINTIC = np.linalg.inv(

@@ -29,6 +29,7 @@ import numpy as np
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.flexible import damping_forces
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels.derive import jacobian
 from mbd_bridge.kernels.expression import operate
@@ -44,12 +45,7 @@ from mbd_bridge.simulation.steps.memory import (
     good_enough,
     mobility,
 )
-from mbd_bridge.simulation.steps.runge_kutta import (
-    CORRECTIONS,
-    coordinate_rates,
-    normalised,
-    slopes,
-)
+from mbd_bridge.simulation.steps.runge_kutta import CORRECTIONS, normalised, slopes
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.closed import needs_support

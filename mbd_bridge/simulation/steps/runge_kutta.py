@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.flexible import damping_forces
+from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels.tracing import shared
@@ -35,15 +36,6 @@ CORRECTIONS = 2
 
 OF_A_SLOPE = 0.5
 """Length of a correction by that of a slope: so both are called, or both written out."""
-
-
-def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
-    """Return q̇ (nq,) for velocities v (nv,)."""
-    out = zeros(model.nq, q, v)
-    for body in model.bodies:
-        if not body.coupled and body.type.nq:
-            out[body.q] = body.type.coordinate_rate(q[body.q], v[body.v])
-    return out
 
 
 def normalised(model: Model, q: Array) -> Array:

@@ -1,0 +1,91 @@
+"""Methods of a mechanism that derive its loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Unpack
+
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.options import with_options
+from mbd_bridge.loads import LoadRequest
+from mbd_bridge.loads.derivatives import DerivativeRequest, DerivativeSolver, LoadDerivatives
+from mbd_bridge.loads.derivatives.request import STATE
+from mbd_bridge.loads.options import LoadOptions, RequestOptions
+from mbd_bridge.motion import Motion
+
+if TYPE_CHECKING:
+    from mbd_bridge.api.mechanism import Mechanism
+
+
+@with_options
+def load_derivatives(
+    self: Mechanism,
+    q: ArrayLike | Motion,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    joints: Iterable[str | int] | str | None = None,
+    by: Iterable[str] | str = STATE,
+    *,
+    t: ArrayLike | None = None,
+    threads: int = 1,
+    check: bool = True,
+    **options: Unpack[LoadOptions],
+) -> LoadDerivatives:
+    """Return the loads of chosen joints and their derivatives, at one state or at N states.
+
+    Parameters
+    ----------
+    q, v, a, joints, t, threads, check : see `joint_loads`
+    by : "q", "v", "a" (each: along all velocities; "q.elbow": one), "t", "external", and numbers
+        of the machine: "rod.mass", "rod.centre", "elbow.xyz", "gravity.z", "spring.stiffness", ...
+    **options : of the loads
+
+    Examples
+    --------
+    >>> slopes = robot.load_derivatives(q, v, a, ["elbow"], by=["q", "tool.mass"])  # doctest: +SKIP
+    >>> slopes["elbow"].wrench.shape                                                # doctest: +SKIP
+    (6, 8)
+    """
+    state: tuple[ArrayLike, ArrayLike, ArrayLike]
+    if isinstance(q, Motion):
+        if v is not None or a is not None or t is not None:
+            raise StateError(
+                "a motion has its own v, a and t: load_derivatives(motion, joints=...)"
+            )
+        q, v, a, t = q.q, q.v, q.a, q.time
+    elif v is None or a is None:
+        raise StateError("expected q, v, a or a motion (robot.read_motion); zeros(nv) is rest")
+    elements = self.elements(options["forces"])
+    asked = LoadRequest.with_wrenches(self.model, joints, options, elements, t, (q, v))
+    request = DerivativeRequest.of(self.model, asked[0], by)
+    solver = _solver(self, request)
+    return solver(q, v, a, asked[1], t=t, threads=threads, check=check)
+
+
+@with_options
+def compile_derivatives(
+    self: Mechanism,
+    joints: Iterable[str | int] | str | None = None,
+    by: Iterable[str] | str = STATE,
+    **options: Unpack[RequestOptions],
+) -> DerivativeSolver:
+    """Prepare the derivatives of the loads of chosen joints, to evaluate them many times.
+
+    Parameters
+    ----------
+    joints : names, None for all
+    by : see `load_derivatives`
+    **options : of the loads
+    """
+    options["forces"] = self.elements(options["forces"])
+    loads = LoadRequest.of(self.model, joints, **options)
+    return _solver(self, DerivativeRequest.of(self.model, loads, by))
+
+
+def _solver(self: Mechanism, request: DerivativeRequest) -> DerivativeSolver:
+    solver: DerivativeSolver = self.prepared.get(
+        request, lambda: DerivativeSolver(self.model, request)
+    )
+    return solver

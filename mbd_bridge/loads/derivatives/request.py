@@ -1,0 +1,188 @@
+"""What loads are derived by: names, read and checked once, and the columns that they are.
+
+    q, v, a             every coordinate, velocity, acceleration: a column for each velocity
+    q.NAME, ...         one of them
+    t                   time, where force elements depend on it
+    external            the wrenches on links, a column for each number: external.LINK.fx ...
+    LINK.mass, ...      numbers of the model (`model.parameters`), or one of their components
+    ELEMENT.field       numbers of force elements
+
+By q means along the unit velocities: for joints with a quaternion the change of position is the
+rotation vector (rad) in the child's axes, as everywhere v is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.forces.parameters import ElementParameters
+from mbd_bridge.loads.request import LoadRequest
+from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import ParameterColumn, Parameters
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.units import RATE, model_units
+from mbd_bridge.solve.applied import AppliedForces
+
+STATE = ("q", "v", "a")
+WRENCH = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
+
+
+class Column(NamedTuple):
+    """A number that loads are derived by.
+
+    Attributes
+    ----------
+    name, unit : such as "coupler.mass" in kg
+    by : the entry of the request that it belongs to
+    input : of the kernel's function that moves with it: q, v, a, t, external or p
+    number : which entry of the input; of q, v and a which velocity
+    """
+
+    name: str
+    unit: str
+    by: str
+    input: str
+    number: int
+
+
+@dataclass(frozen=True)
+class DerivativeRequest:
+    """Derivatives of some loads. Hashable; what is compiled.
+
+    Attributes
+    ----------
+    loads : what is derived
+    by : names, see above
+    """
+
+    loads: LoadRequest
+    by: tuple[str, ...] = STATE
+
+    @staticmethod
+    def of(model: Model, loads: LoadRequest, by: Iterable[str] | str = STATE) -> DerivativeRequest:
+        """Return a checked request."""
+        names = tuple(dict.fromkeys(name_list("by", by, "what loads are derived by")))
+        if not names:
+            raise ModelError("by: expected at least one name, such as 'q' or 'LINK.mass'")
+        request = DerivativeRequest(loads, names)
+        Columns(model, request)
+        return request
+
+
+class Columns:
+    """The columns of a request, and the numbers of the machine among them.
+
+    Attributes
+    ----------
+    columns : one for each number
+    own : parameters of the model
+    elements : parameters of force elements, None without any
+    """
+
+    def __init__(self, model: Model, request: DerivativeRequest) -> None:
+        self.model, self.request = model, request
+        loads = request.loads
+        self._applied = AppliedForces(forces=loads.forces, known=loads.known)
+        self._elements = {element.name: element for element in loads.forces}
+        numbers = [name for name in request.by if self._kind(name) == "p"]
+        of_elements = {name: self._now(name) for name in numbers if self._owner(name)}
+        self.elements = ElementParameters.of(model, self._elements, of_elements)
+        self.own = Parameters.own(model, [name for name in numbers if name not in of_elements])
+        listed: dict[str, Column] = {}
+        for name in request.by:
+            for column in self._columns(name):
+                listed.setdefault(column.name, column)
+        self.columns = tuple(listed.values())
+
+    @property
+    def p(self) -> Array:
+        """The machine's own values (P,) of the parameters."""
+        beside = np.zeros((1, 0)) if self.elements is None else self.elements.values
+        return np.concatenate([self.own.values[0], beside[0]])
+
+    def applied(self, applied: AppliedForces, p: Array) -> AppliedForces:
+        """Return what acts, with the parameters (P,) of force elements in their places."""
+        if self.elements is None:
+            return applied
+        forces = self.elements.bound(applied.forces, p[len(self.own.live) :])
+        return AppliedForces(applied.links, applied.axes, forces, applied.known)
+
+    def seed(self, name: str, size: int) -> Array:
+        """Return which entry of an input (size, K) each column moves."""
+        out = np.zeros((size, len(self.columns)))
+        for k, column in enumerate(self.columns):
+            if column.input == name:
+                out[column.number, k] = 1.0
+        return out
+
+    def _kind(self, name: str) -> str:
+        """Return the input that a name is of, p for parameters."""
+        if name in (*STATE, "t", "external"):
+            return name
+        first, _, rest = name.partition(".")
+        if first == "external" or (first in STATE and rest in self.model.velocity_names):
+            return first
+        return "p"
+
+    def _owner(self, name: str) -> bool:
+        return name.rpartition(".")[0] in self._elements
+
+    def _now(self, name: str) -> Array:
+        """Return a force element's number as the only variant, (1,) or (1, n)."""
+        owner, _, word = name.rpartition(".")
+        element = self._elements[owner]
+        value = getattr(getattr(element, "element", element), word, None)
+        # of a name that it has not, and of what is no number, `ElementParameters.of` says so
+        known = isinstance(value, float | int | tuple) and not isinstance(value, bool)
+        numbers = np.array(value if known else 0.0, dtype=np.float64)
+        return numbers[None] if numbers.size > 1 else numbers.reshape(1)
+
+    def _element_columns(self) -> list[ParameterColumn]:
+        if self.elements is None:
+            return []
+        columns = []
+        for number, word, size in self.elements.places:
+            element = self.elements.given[number]
+            unit = self._elements[element.name].unit_of(word)
+            ends = [f".{k}" for k in range(size)] or [""]
+            columns += [ParameterColumn(f"{element.name}.{word}{end}", unit) for end in ends]
+        return columns
+
+    def _columns(self, name: str) -> list[Column]:
+        kind, model = self._kind(name), self.model
+        if kind in STATE:
+            units = [unit + RATE[STATE.index(kind)] for unit in model_units(model)[1]]
+            places = enumerate(zip(model.velocity_names, units, strict=True))
+            listed = [Column(f"{kind}.{x}", unit, name, kind, k) for k, (x, unit) in places]
+        elif kind == "t":
+            if not self._applied.timed:
+                raise ModelError("by: 't': nothing that acts depends on time; remove it")
+            listed = [Column("t", "s", name, kind, 0)]
+        elif kind == "external":
+            links = self.request.loads.links
+            listed = [
+                Column(f"external.{link}.{word}", unit, name, kind, 6 * n + k)
+                for n, link in enumerate(links)
+                for k, (word, unit) in enumerate(WRENCH.items())
+            ]
+        else:
+            listed = [
+                Column(column.name, column.unit, name, kind, k)
+                for k, column in enumerate((*self.own.columns, *self._element_columns()))
+            ]
+        chosen = [column for column in listed if f"{column.name}.".startswith(f"{name}.")]
+        if not chosen:
+            known = [column.name for column in listed]
+            if kind == "external" and not known:
+                raise ModelError(
+                    f"by: {name!r}: no link carries an external wrench; give external={{LINK: "
+                    f"wrench}}, zeros too, or of a compiled solver links=[LINK]"
+                )
+            raise ModelError(f"by: {unknown_name('number', name, known)}")
+        return chosen

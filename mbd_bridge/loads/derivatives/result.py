@@ -1,0 +1,183 @@
+"""Derivatives of joint loads as a user gets them: arrays, with names and units of every column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.named import Named
+from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.loads.derivatives.request import Column
+from mbd_bridge.loads.result import JointLoads
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.units import FORCE_UNIT, actuation_units
+
+COMPONENTS = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
+
+
+class OneDerivative(NamedTuple):
+    """Derivatives of one joint's load by K numbers.
+
+    Attributes
+    ----------
+    force, moment : (..., 3, K)
+    actuation : (..., degrees of freedom of the joint, K)
+    reaction_force, reaction_moment : of the load without the actuation's part, if asked for
+    """
+
+    force: Array
+    moment: Array
+    actuation: Array
+    reaction_force: Array | None = None
+    reaction_moment: Array | None = None
+
+    @property
+    def wrench(self) -> Array:
+        """Force and moment in one array, (..., 6, K)."""
+        return np.concatenate([self.force, self.moment], axis=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these derivatives of loads"):
+    """Derivatives of the loads of some joints by K numbers, at one state or at N states.
+
+    Attributes
+    ----------
+    loads : the loads themselves, with their flags and convention
+    columns : the K numbers: name, unit
+    force, moment : (..., J, 3, K): N and N m, per unit of the column
+    actuation : (..., F, K), per unit of the column
+    reaction_force, reaction_moment : (..., J, 3, K), if asked for, else None
+    """
+
+    loads: JointLoads
+    columns: tuple[Column, ...]
+    force: Array
+    moment: Array
+    actuation: Array
+    reaction_force: Array | None = None
+    reaction_moment: Array | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The joints."""
+        return self.loads.joints
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the K numbers."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the K numbers."""
+        return tuple(column.unit for column in self.columns)
+
+    @property
+    def wrench(self) -> Array:
+        """Force and moment in one array, (..., J, 6, K)."""
+        return np.concatenate([self.force, self.moment], axis=-2)
+
+    def _entry(self, name: str) -> OneDerivative:
+        k, place = self.names.index(name), self.loads.actuation_of[self.names.index(name)]
+        parts = self.reaction_force, self.reaction_moment
+        own = (None if part is None else part[..., k, :, :] for part in parts)
+        force, moment = self.force[..., k, :, :], self.moment[..., k, :, :]
+        return OneDerivative(force, moment, self.actuation[..., place, :], *own)
+
+    def by(self, name: str) -> LoadDerivatives:
+        """Return the derivatives by some of the numbers: "q", "q.crank", "rod.xyz", "rod.xyz.x"."""
+        places = self._places(name)
+        arrays = ("force", "moment", "actuation", "reaction_force", "reaction_moment")
+        changed = {
+            part: array[..., places]
+            for part in arrays
+            if (array := getattr(self, part)) is not None
+        }
+        return replace(self, columns=tuple(self.columns[k] for k in places), **changed)
+
+    def along(self, directions: Mapping[str, ArrayLike]) -> LoadDerivatives:
+        """Return the derivatives along one direction: Jacobian times vector, one column.
+
+        Parameters
+        ----------
+        directions : by name, such as {"q": dq, "rod.mass": 1.0}; the other numbers stand
+        """
+        listed = by_name("directions", directions, "{'q': dq, 'rod.mass': 1.0}")
+        states = self.force.shape[:-3]
+        vector = np.zeros((*states, len(self.columns)))
+        for name, value in listed.items():
+            places = self._places(name)
+            rates = as_floats(f"directions[{name!r}]", value)
+            try:
+                vector[..., places] = rates[..., None] if rates.ndim <= len(states) - 1 else rates
+            except ValueError:
+                raise StateError(
+                    f"directions[{name!r}]: expected {len(places)} numbers for each state, got "
+                    f"{rates.shape}"
+                ) from None
+        arrays = ("force", "moment", "actuation", "reaction_force", "reaction_moment")
+        changed = {}
+        for part in arrays:
+            array = getattr(self, part)
+            if array is not None:
+                axes = tuple(range(len(states), array.ndim - 1))
+                changed[part] = (array * np.expand_dims(vector, axes)).sum(axis=-1)[..., None]
+        one = Column(" + ".join(listed), "", "", "", 0)
+        return replace(self, columns=(one,), **changed)
+
+    def _places(self, name: str) -> list[int]:
+        places = [
+            k for k, column in enumerate(self.columns) if f"{column.name}.".startswith(f"{name}.")
+        ]
+        if not places:
+            raise StateError(unknown_name("number in these derivatives", name, self.column_names))
+        return places
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return for each joint a row for each number; of N states the largest values."""
+        return tuple(self._rows(k, joint) for k, joint in enumerate(self.names))
+
+    def _rows(self, k: int, joint: str) -> Table:
+        flat = tuple(range(self.force.ndim - 3))
+        wrench = _largest(self.wrench[..., k, :, :], flat)
+        columns = [
+            Series(name, [_per(unit, column.unit) for column in self.columns], wrench[n])
+            for n, (name, unit) in enumerate(COMPONENTS.items())
+        ]
+        place, model = self.loads.actuation_of[k], self.loads.model
+        units = actuation_units(model, joint) if model is not None else ()
+        actuation = _largest(self.actuation[..., place, :], flat)
+        names = self.loads.actuation_names[place]
+        for name, row, unit in zip(names, actuation, units, strict=False):
+            head = "actuation" + name.removeprefix(joint)
+            per = [_per(FORCE_UNIT[unit], column.unit) for column in self.columns]
+            columns.append(Series(head, per, row))
+        states = f", largest of {count(len(self.force), 'state')}" if flat else ""
+        title = f"derivatives of the load of {joint}{states}; {self.loads.convention}"
+        return Table(title, Series("by", "", self.column_names), columns)
+
+    def __repr__(self) -> str:
+        states = count(1 if self.force.ndim == 3 else len(self.force), "state")
+        names = ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
+        return f"LoadDerivatives({states}; {names}; by {count(len(self.columns), 'number')})"
+
+
+def _largest(array: Array, axes: tuple[int, ...]) -> Array:
+    """Return the entries that are largest over some axes, with their signs."""
+    if not axes:
+        return array
+    place = np.nanargmax(np.abs(array), axis=0)
+    return np.asarray(np.take_along_axis(array, place[None], axis=0)[0])
+
+
+def _per(unit: str, by: str) -> str:
+    if not by:
+        return unit
+    return f"{unit}/({by})" if "/" in by or " " in by else f"{unit}/{by}"

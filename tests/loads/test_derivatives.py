@@ -1,0 +1,199 @@
+"""Derivatives of joint loads of trees: imaginary steps, differences, pinocchio, scaling laws."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.forces import JointSpring
+from mbd_bridge.loads.derivatives.solver import position_directions
+from mbd_bridge.model.parameters import Parameters
+from tests.complex_steps import derivatives
+from tests.robots import OWN, robot
+from tests.tolerances import DIFFERENCE, KERNEL
+from tests.trees import random_state, random_tree
+
+OPTIONS = [{}, {"on": "parent", "in_": "world"}, {"at": (0.1, -0.2, 0.3), "in_": "parent"}]
+
+
+def machine(seed):
+    rng = np.random.default_rng(seed)
+    mechanism = mbd.Mechanism.build(random_tree(rng, 5, mimics=0.3), gravity=(1.0, -2.0, -9.0))
+    return mechanism, random_state(mechanism.model, rng)
+
+
+def arm():
+    """Return an arm, a state of it and one of its joints."""
+    mechanism = mbd.load(OWN / "kuka_iiwa.urdf")
+    return mechanism, np.random.default_rng(0).uniform(-1, 1, (3, 7)), mechanism.joint_names[2]
+
+
+def names_of(mechanism, rng):
+    """Return numbers of a machine of every kind, some as single components."""
+    link, other = rng.choice([x.name for x in mechanism.model.links], 2, replace=False)
+    joint = rng.choice(mechanism.joint_names)
+    mine = [f"{link}.mass", f"{link}.centre", f"{other}.inertia", f"{joint}.xyz"]
+    return [*mine, f"{joint}.rpy.pitch", "gravity"]
+
+
+def varied(mechanism, name, step):
+    """Return the machine with one number changed."""
+    own = Parameters.own(mechanism.model, [name])
+    values = own.values.copy()
+    values[0, [column.name for column in own.columns].index(name)] += step
+    return mbd.Mechanism(replace(own, values=values).variant(0))
+
+
+def close(found, expected, tolerance):
+    scale = np.abs(expected).max() + 1e-9
+    np.testing.assert_allclose(found, expected, atol=tolerance * scale, rtol=0.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_derivatives_of_loads_are_those_of_imaginary_steps(seed):
+    mechanism, state = machine(seed)
+    rng = np.random.default_rng(seed + 100)
+    by = ["q", "v", "a", *names_of(mechanism, rng)]
+    options = OPTIONS[seed % 3] | {"reaction": seed % 2 == 0}
+    solver = mechanism.compile_derivatives(None, by, **options)
+    found = solver(*state)
+    p = solver.parameters
+    arguments = dict(zip(("q", "v", "a"), state, strict=True))
+    if solver.loads.point is not None:
+        arguments["point"] = solver.loads.point
+    arguments["p"] = p
+    directions = {name: solver.seed(name, len(x)) for name, x in arguments.items()}
+    directions["q"] = position_directions(mechanism.model, state[0], solver.seed("q", mechanism.nv))
+    exact = derivatives(solver.function, arguments, directions)
+    force, moment, actuation, *_ = exact
+    count = len(found.columns)
+    close(found.force.reshape(-1, count), force, KERNEL)
+    close(found.moment.reshape(-1, count), moment, KERNEL)
+    close(found.actuation, actuation.reshape(-1, count), KERNEL)
+    same = mechanism.joint_loads(*state, **options)
+    np.testing.assert_array_equal(found.loads.wrench, same.wrench)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_derivatives_by_numbers_of_the_model_are_those_of_differences(seed):
+    mechanism, state = machine(seed)
+    found = mechanism.load_derivatives(
+        *state, by=names_of(mechanism, np.random.default_rng(seed)), reaction=True
+    )
+    for k, column in enumerate(found.columns):
+        h = 1e-6
+        ahead, behind = (
+            varied(mechanism, column.name, s).joint_loads(*state, reaction=True) for s in (h, -h)
+        )
+        for part in ("force", "moment", "actuation", "reaction_force", "reaction_moment"):
+            difference = (getattr(ahead, part) - getattr(behind, part)) / (2.0 * h)
+            scale = np.abs(getattr(found, part)).max() + 1.0
+            own = getattr(found, part)[..., k]
+            np.testing.assert_allclose(own, difference, atol=DIFFERENCE * scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "floating"),
+    [("erd/talos/talos_reduced", True), ("own/kuka_iiwa", False), ("own/humanoid", True)],
+)
+def test_derivatives_of_torques_are_those_of_pinocchio(name, floating):
+    pin = pytest.importorskip("pinocchio")
+    path = OWN / f"{name[4:]}.urdf" if name.startswith("own/") else robot(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mechanism = mbd.load(path, floating=floating)
+        peer = mechanism.to_pinocchio()
+    rng = np.random.default_rng(0)
+    q, v, a = random_state(mechanism.model, rng)
+    found = mechanism.load_derivatives(q, v, a, [*mechanism.joint_names, "root_joint"])
+    names = found.loads.actuation_names
+    order = [names.index(name) for name in mechanism.model.velocity_names]
+    data = peer.createData()  # the results are views of it
+    theirs = pin.computeRNEADerivatives(peer, data, q, v, a)
+    for by, expected in zip("qva", theirs, strict=True):
+        whole = np.triu(expected) + np.triu(expected, 1).T if by == "a" else expected
+        close(found.by(by).actuation[order], whole, 1e-10)
+
+
+def test_loads_of_many_states_have_the_derivatives_of_each():
+    mechanism, _ = machine(1)
+    rng = np.random.default_rng(5)
+    states = [random_state(mechanism.model, rng) for _ in range(19)]
+    batch = mechanism.load_derivatives(*(np.array(x) for x in zip(*states, strict=True)))
+    for k in (0, 7, 18):
+        one = mechanism.load_derivatives(*states[k])
+        np.testing.assert_array_equal(batch.wrench[k], one.wrench)
+        np.testing.assert_array_equal(batch.actuation[k], one.actuation)
+
+
+def test_loads_grow_with_external_wrenches_springs_and_time_as_differences_say():
+    mechanism, state, joint = arm()
+    link = mechanism.model.links[-1].name
+    spring = JointSpring(joint, stiffness=3.0, rest=0.2, name="spring")
+    wrench = np.arange(1.0, 7.0)
+    by = ["external", "spring.stiffness", "q", "gravity"]
+
+    def loads(stiffness, push, method="joint_loads", **more):
+        forces = [replace(spring, stiffness=stiffness)]
+        return getattr(mechanism, method)(*state, external={link: push}, forces=forces, **more)
+
+    found = loads(3.0, wrench, "load_derivatives", by=by)
+    h = 1e-5
+    along = (loads(3.0 + h, wrench).wrench - loads(3.0 - h, wrench).wrench) / (2.0 * h)
+    np.testing.assert_allclose(found.by("spring.stiffness").wrench[..., 0], along, atol=1e-8)
+    for k in range(6):
+        d = h * np.eye(6)[k]
+        along = (loads(3.0, wrench + d).wrench - loads(3.0, wrench - d).wrench) / (2.0 * h)
+        np.testing.assert_allclose(found.by("external").wrench[..., k], along, atol=1e-8)
+    assert found.by("external").units == ("N", "N", "N", "N m", "N m", "N m")
+
+
+def test_a_direction_is_a_sum_of_columns():
+    mechanism, state = machine(2)
+    found = mechanism.load_derivatives(*state, by=["q", "v", "link1.mass"])
+    dq = np.linspace(0.1, 1.0, mechanism.nv)
+    along = found.along({"q": dq, "link1.mass": 2.0})
+    expected = found.by("q").wrench @ dq + 2.0 * found.by("link1.mass").wrench[..., 0]
+    np.testing.assert_allclose(along.wrench[..., 0], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_one_coordinate_and_one_component_are_columns_of_the_whole():
+    mechanism, state = machine(4)
+    name = mechanism.model.velocity_names[1]
+    few = mechanism.load_derivatives(*state, by=[f"q.{name}", "link2.inertia.xy", "gravity.z"])
+    whole = mechanism.load_derivatives(*state, by=["q", "link2.inertia", "gravity"])
+    assert few.column_names == (f"q.{name}", "link2.inertia.xy", "gravity.z")
+    for column in few.column_names:
+        np.testing.assert_allclose(
+            few.by(column).wrench, whole.by(column).wrench, rtol=1e-12, atol=1e-11
+        )
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ([], "at least one name"),
+        (["q.nowhere"], "no parameter 'q.nowhere'"),
+        (["link1.weight"], "no parameter 'link1.weight'"),
+        (["nothing.mass"], "no link named 'nothing'"),
+        (["t"], "nothing that acts depends on time"),
+        (["external"], "no link carries an external wrench"),
+        (["link1.inertia.xw"], "no parameter"),
+    ],
+)
+def test_what_loads_cannot_be_derived_by_is_named(by, message):
+    mechanism, state = machine(0)
+    with pytest.raises((ModelError, StateError), match=message):
+        mechanism.load_derivatives(*state, by=by)
+
+
+def test_numbers_that_no_slope_has_are_refused_by_name():
+    mechanism, state, joint = arm()
+    forces = [JointSpring(joint, stiffness=3.0, name="spring")]
+    with pytest.raises(StateError, match="no number of JointSpring 'spring' named 'joint'"):
+        mechanism.load_derivatives(*state, by="spring.joint", forces=forces)
+    with pytest.raises(StateError, match="no number in these derivatives named 'v'"):
+        mechanism.load_derivatives(*state, by="q").by("v")
