@@ -51,17 +51,17 @@ def load_derivatives(
     state: tuple[ArrayLike, ArrayLike, ArrayLike]
     if isinstance(q, Motion):
         if v is not None or a is not None or t is not None:
-            raise StateError(
-                "a motion has its own v, a and t: load_derivatives(motion, joints=...)"
-            )
-        q, v, a, t = q.q, q.v, q.a, q.time
+            raise StateError("a motion has its own v, a and t: leave them out")
+        state, t = (q.q, q.v, q.a), q.time
     elif v is None or a is None:
         raise StateError("expected q, v, a or a motion (robot.read_motion); zeros(nv) is rest")
+    else:
+        state = q, v, a
     elements = self.elements(options["forces"])
-    asked = LoadRequest.with_wrenches(self.model, joints, options, elements, t, (q, v))
-    request = DerivativeRequest.of(self.model, asked[0], by)
-    solver = _solver(self, request)
-    return solver(q, v, a, asked[1], t=t, threads=threads, check=check)
+    asked = LoadRequest.with_wrenches(self.model, joints, options, elements, t, state)
+    loads, external, _ = asked
+    solver = _solver(self, DerivativeRequest.of(self.model, loads, by))
+    return solver(*state, external, t=t, threads=threads, check=check)
 
 
 @with_options

@@ -197,3 +197,15 @@ def test_numbers_that_no_slope_has_are_refused_by_name():
         mechanism.load_derivatives(*state, by="spring.joint", forces=forces)
     with pytest.raises(StateError, match="no number in these derivatives named 'v'"):
         mechanism.load_derivatives(*state, by="q").by("v")
+
+
+def test_a_motion_takes_the_place_of_its_states():
+    mechanism = mbd.load(OWN / "kuka_iiwa.urdf")
+    motion = mechanism.read_motion(OWN / "kuka_iiwa_motion.csv")
+    found = mechanism.load_derivatives(motion, joints=["lbr_iiwa_joint_2"], by=["v"])
+    same = mechanism.load_derivatives(motion.q, motion.v, motion.a, ["lbr_iiwa_joint_2"], ["v"])
+    np.testing.assert_array_equal(found.wrench, same.wrench)
+    with pytest.raises(StateError, match="leave them out"):
+        mechanism.load_derivatives(motion, motion.v)
+    with pytest.raises(StateError, match="zeros\\(nv\\) is rest"):
+        mechanism.load_derivatives(motion.q)
