@@ -59,9 +59,9 @@ def load_derivatives(
         state = q, v, a
     elements = self.elements(options["forces"])
     asked = LoadRequest.with_wrenches(self.model, joints, options, elements, t, state)
-    loads, external, _ = asked
+    loads, wrenches, _ = asked
     solver = _solver(self, DerivativeRequest.of(self.model, loads, by))
-    return solver(*state, external, t=t, threads=threads, check=check)
+    return solver(state[0], state[1], state[2], wrenches, t=t, threads=threads, check=check)
 
 
 @with_options
