@@ -124,6 +124,19 @@ def test_one_name_more_is_a_name():
     assert some(["a", "b", "c", "d"], 2) == "a, b and 2 more"
 
 
+def test_all_chooses_every_name_wherever_several_may_be_chosen():
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    motion = arm.read_motion(PENDULUM.parent / "kuka_iiwa_motion.csv")
+    assert len(motion.plot(names="all")) == len(motion.plot(names=["all"])) == len(motion.plot())
+    rest = [np.zeros(arm.nv)] * 3
+    every = arm.joint_loads(*rest)
+    assert len(every.joints) > 1
+    assert arm.joint_loads(*rest, "all").joints == every.joints
+    assert arm.motors(motion, "all").names == arm.motors(motion).names
+    with pytest.raises(MbdError, match="did you mean 'lbr_iiwa_joint_1'"):
+        motion.plot(names=["lbr_iiwa_joint_11"])
+
+
 @pytest.mark.parametrize("given", ["wrold", ["world"], None, 1, np.array(["world", "link"])])
 def test_an_option_of_a_few_words_says_which_there_are(given):
     rod, rest = mbd.load(PENDULUM), [0.0]

@@ -12,13 +12,12 @@ import numpy as np
 
 from mbd_bridge.api.histories import HistoryRequest, ReportOptions
 from mbd_bridge.api.mechanism import Mechanism
-from mbd_bridge.base.arguments import by_name, file_path
+from mbd_bridge.base.arguments import by_name, file_path, known_name
 from mbd_bridge.base.errors import (
     FileError,
     MbdError,
     StateError,
     real_number,
-    unknown_name,
 )
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.base.readable import instant, quantity
@@ -191,8 +190,7 @@ def named_motions(motion: Any, weights: Any) -> list[NamedMotion]:
         raise StateError("motion: expected motions by name, {'pick': 'pick.csv', ...}")
     given = by_name("weights", weights, "{'pick': 2e6}")
     for name, number in given.items():
-        if name not in motion:
-            raise StateError(f"weights: {unknown_name('load case', name, motion)}")
+        known_name("load case", name, motion, "weights: ")
         real_number(
             f"weights: {name!r}", number, "one number of repetitions above 0", positive=True
         )

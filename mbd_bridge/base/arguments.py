@@ -11,13 +11,13 @@ import contextlib
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.errors import MbdError, StateError
+from mbd_bridge.base.errors import MbdError, StateError, unknown_name
 
 Floats = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)
@@ -98,6 +98,73 @@ def name_list(name: str, value: Iterable[str] | str, of: str) -> tuple[str, ...]
     if len(known) < len(names):
         raise StateError(f"{name}: expected names of {of}, got {value!r:.60}")
     return known
+
+
+ALL = "all"
+"""Every name that there is, wherever several may be chosen, as None."""
+
+
+def is_all(value: object, known: Collection[str] = ()) -> bool:
+    """Return whether all of the known names are chosen: by None, or "all", if none is called so."""
+    if not isinstance(value, str) and isinstance(value, Sequence) and len(value) == 1:
+        value = value[0]
+    return value is None or (isinstance(value, str) and value == ALL and ALL not in known)
+
+
+def chosen_names(
+    name: str,
+    value: Iterable[str] | str | None,
+    known: Collection[str],
+    kind: str,
+    error: Callable[[str], MbdError] = StateError,
+    *,
+    kinds: str = "",
+) -> tuple[str, ...]:
+    """Return the names that are chosen among those there are; None and "all" choose all.
+
+    Parameters
+    ----------
+    kind, kinds : what messages call one of them, such as "joint", and several ("joints")
+    """
+    if is_all(value, known):
+        return tuple(known)
+    assert value is not None
+    chosen = name_list(name, value, kinds or f"{kind}s")
+    for one in chosen:
+        known_name(kind, one, known, f"{name}: ", error)
+    return chosen
+
+
+def known_name(
+    kind: str,
+    name: object,
+    known: Collection[str],
+    where: str = "",
+    error: Callable[[str], MbdError] = StateError,
+    more: str = "",
+) -> str:
+    """Return a name that is among those there are, or refuse it with those nearest to it.
+
+    Parameters
+    ----------
+    kind : what the message calls it, such as "joint"
+    where, more : what stands before and behind the message
+    """
+    if not isinstance(name, str) or name not in known:
+        raise error(f"{where}{unknown_name(kind, name, known)}{more}")
+    return name
+
+
+def place_of(
+    kind: str,
+    name: object,
+    known: Collection[str],
+    where: str = "",
+    error: Callable[[str], MbdError] = StateError,
+    more: str = "",
+) -> int:
+    """Return the place of a name among those there are; see `known_name`."""
+    return list(known).index(known_name(kind, name, known, where, error, more))
 
 
 def by_name(name: str, value: Mapping[str, T] | None, example: str) -> Mapping[str, T]:

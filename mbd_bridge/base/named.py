@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.arguments import known_name
 
 Entry = TypeVar("Entry", covariant=True)
 
@@ -38,8 +38,7 @@ class Named(Mapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         """Return the entry of a name."""
-        if not isinstance(name, str) or name not in self.names:
-            raise StateError(unknown_name(self._entry_kind.format(self), name, self.names))
+        known_name(self._entry_kind.format(self), name, self.names)
         return self._entry(name)
 
     def __contains__(self, name: object) -> bool:

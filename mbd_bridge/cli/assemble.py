@@ -134,7 +134,8 @@ def say_start(robot: Mechanism, options: argparse.Namespace, start: Assembly) ->
 
 def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
     """Return the coordinates in SI units that NAME=VALUE words give; "velocity" takes rates."""
-    from mbd_bridge.base.errors import StateError, unknown_name
+    from mbd_bridge.base.arguments import known_name
+    from mbd_bridge.base.errors import StateError
     from mbd_bridge.base.units import in_si, measured
     from mbd_bridge.model.units import model_units
 
@@ -151,8 +152,7 @@ def guesses(words: list[str], option: str, model: Model) -> dict[str, float]:
             raise StateError(
                 f"--{option}: expected NAME=VALUE such as crank=0.5 or crank=30deg, got {word!r}"
             ) from None
-        if name not in units:
-            raise StateError(f"--{option}: " + unknown_name("coordinate", name, units))
+        known_name("coordinate", name, units, f"--{option}: ")
         if name in found:
             raise StateError(f"--{option}: {name!r} is given twice; keep one")
         try:

@@ -95,13 +95,13 @@ class CasePieces:
 
 def case_weights(options: argparse.Namespace, names: dict[str, str]) -> dict[str, float]:
     """Return the repetitions that --weight gives."""
-    from mbd_bridge.base.errors import StateError, unknown_name
+    from mbd_bridge.base.arguments import known_name
+    from mbd_bridge.base.errors import StateError
 
     found: dict[str, float] = {}
     form = "NAME=N such as pick=2e6"
     for name, text in shared.named(options.weight, "weight", form).items():
-        if name not in names:
-            raise StateError(f"--weight: {unknown_name('load case', name, names)}")
+        known_name("load case", name, names, "--weight: ")
         try:
             found[name] = float(text)
         except ValueError:

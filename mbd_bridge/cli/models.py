@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print names and paths, or one path."""
     from mbd_bridge.api.samples import models
-    from mbd_bridge.base.errors import FileError, unknown_name
+    from mbd_bridge.base.arguments import known_name
+    from mbd_bridge.base.errors import FileError
 
     found = models()
     if options.name is None:
@@ -30,7 +31,6 @@ def run(options: argparse.Namespace) -> int:
         for name, path in found.items():
             sys.stdout.write(f"{name:{width}s}  {path}\n")
         return 0
-    if options.name not in found:
-        raise FileError(unknown_name("sample model", options.name, list(found)))
+    known_name("sample model", options.name, found, error=FileError)
     sys.stdout.write(f"{found[options.name]}\n")
     return 0

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.errors import FileError, missing_file, some, unknown_name, warn
+from mbd_bridge.base.arguments import known_name, place_of
+from mbd_bridge.base.errors import FileError, missing_file, some, warn
 from mbd_bridge.base.units import PLAIN, find_unit
 
 Floats = NDArray[np.float64]
@@ -85,9 +86,7 @@ class ColumnTable:
 
     def column(self, name: str) -> Floats:
         """Return a column's numbers, (N,), in the unit of the file."""
-        if name not in self.names:
-            raise FileError(unknown_name("column", name, self.names), self.source)
-        return self.values[:, self.names.index(name)]
+        return self.values[:, place_of("column", name, self.names, error=self.error)]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, the row (its line in a text) and the column."""
@@ -330,8 +329,7 @@ class TableSource(ABC):
             return list(range(len(self.columns)))
         index = {name: k for k, name in enumerate(self.names)}
         for name in columns:
-            if name not in index:
-                raise FileError(unknown_name("column", name, self.names), self.path)
+            known_name("column", name, index, error=self.error)
         return [index[name] for name in columns]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name
-from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.arguments import as_floats, by_name, place_of
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.external import add
 from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement
 from mbd_bridge.model import Model
@@ -72,9 +72,7 @@ class ElementStates:
             values = as_floats("z" if name is None else f"z[{name!r}]", given)
             place: int | slice = slice(None)
             if name is not None:
-                if name not in self.names:
-                    raise StateError(unknown_name("state of a force element", name, self.names))
-                place = self.names.index(name)
+                place = place_of("state of a force element", name, self.names)
             tail = out.shape[1:] if name is None else ()
             shapes = (tail, (number, *tail))
             if values.shape not in shapes or not np.isfinite(values).all():

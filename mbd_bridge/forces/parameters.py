@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import MbdError, StateError, unknown_name
+from mbd_bridge.base.arguments import known_name
+from mbd_bridge.base.errors import MbdError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.varying import Varying
@@ -164,10 +165,7 @@ def _size(name: str, element: ForceElement, word: str) -> int:
     words = {one.name: one for one in fields(element)}
     numeric = {word: _numbers(getattr(element, word), one.type) for word, one in words.items()}
     known = [word for word, size in numeric.items() if size is not None]
-    if word not in known:
-        raise StateError(
-            f"parameter {name!r}: " + unknown_name(f"number of {element.label}", word, known)
-        )
+    known_name(f"number of {element.label}", word, known, f"parameter {name!r}: ")
     size = numeric[word]
     assert size is not None, "it is among the known ones"
     return size

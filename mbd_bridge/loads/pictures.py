@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.base.arguments import flag, name_list
-from mbd_bridge.base.errors import StateError, one_of, unknown_name
+from mbd_bridge.base.arguments import chosen_names, flag, known_name, name_list
+from mbd_bridge.base.errors import StateError, one_of
 from mbd_bridge.base.plots import (
     Panel,
     PlotLine,
@@ -53,8 +53,7 @@ def plot_loads(
     asked = name_list("quantities", quantities, "force, moment, actuation")
     resultant = flag("resultant", resultant)
     for name in asked:
-        if name not in QUANTITIES:
-            raise StateError(unknown_name("quantity", name, QUANTITIES))
+        known_name("quantity", name, QUANTITIES)
     x, label = _along(loads)
     panels, columns = [], 1 if len(places) == 1 or len(asked) == 1 else len(asked)
     for k in places:
@@ -157,14 +156,11 @@ def _places(loads: JointLoads, joints: Iterable[str] | str | None) -> list[int]:
     return [loads.joints.index(name) for name in _names("joint", joints, loads.joints)]
 
 
-def _names(kind: str, asked: Iterable[str] | str | None, there: Sequence[str]) -> list[str]:
+def _names(kind: str, asked: Iterable[str] | str | None, there: Sequence[str]) -> tuple[str, ...]:
     """Return the names that are asked for, all if none are."""
-    names = list(there if asked is None else name_list(f"{kind}s", asked, f"{kind}s"))
+    names = chosen_names(f"{kind}s", asked, there, f"{kind} in these loads", kinds=f"{kind}s")
     if asked is not None and not names:
         raise StateError(f"{kind}s: expected names, got none; None stands for all")
-    for name in names:
-        if name not in there:
-            raise StateError(unknown_name(f"{kind} in these loads", name, there))
     return names
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import finite_numbers
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.arguments import finite_numbers, known_name
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.section_loads import SectionCut, section_loads
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
@@ -121,8 +121,7 @@ class SectionSolver:
 
     def __init__(self, model: Model, link: str, x: ArrayLike) -> None:
         known = {one.link: one for one in model.description.flexible}
-        if not isinstance(link, str) or link not in known:
-            raise ModelError(unknown_name("flexible link", link, known))
+        known_name("flexible link", link, known, error=ModelError)
         flexible, beam = known[link], known[link].beam
         if isinstance(beam, ModalBasis):
             raise ModelError(

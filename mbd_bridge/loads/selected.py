@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.arguments import is_all
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.cuts import cut_wrenches
 from mbd_bridge.equations.external import External, add, shift_to_link
@@ -91,11 +92,12 @@ def select_joints(
 
     Parameters
     ----------
-    joints : None for all but the root joint and those of stations; those that are cut last
+    joints : None or "all" for all but the root joint and those of stations; those that are cut
+        last
     cuts : whether cut joints may be named
     """
     known = {cut.name: k for k, cut in enumerate(model.cuts)} if cuts else {}
-    if joints is None:
+    if joints is None or is_all(joints, (*model.joint_index, *known)):
         joints = [*model.joint_numbers(None), *known]
     elif isinstance(joints, str | int | np.integer):
         joints = (joints,)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import finite_numbers, flag
+from mbd_bridge.base.arguments import finite_numbers, flag, known_name
 from mbd_bridge.base.errors import ModelError, is_plain, unknown_name
 from mbd_bridge.model.axes import axis_turn, oblique, second_direction, second_turn
 from mbd_bridge.model.cut_table import (
@@ -164,8 +164,7 @@ def loop_cut(
         return replace(cut, rows=_mask(loop))
     if loop.type == "rolling":
         return _wheel(loop, cut)
-    if loop.type not in CUT_ROWS:
-        raise ModelError(where + unknown_name("loop type", loop.type, (*CUT_ROWS, *OTHERS)))
+    known_name("loop type", loop.type, (*CUT_ROWS, *OTHERS), where, ModelError)
     turn = _turn(loop.axis)
     if loop.type == "universal":
         rows = universal_rows(oblique(loop, where))
@@ -366,8 +365,7 @@ def _depth_first(description: Description) -> list[tuple[Joint | None, str]]:
     carried: set[str] = set()
     for joint in description.joints:
         for end in (joint.parent, joint.child):
-            if end not in outward:
-                raise ModelError(f"joint {joint.name!r}: " + unknown_name("link", end, outward))
+            known_name("link", end, outward, f"joint {joint.name!r}: ", ModelError)
         if joint.child in carried:
             raise ModelError(
                 f"link {joint.child!r} is the child of two joints; keep one of them and close "
@@ -391,10 +389,7 @@ def _depth_first(description: Description) -> list[tuple[Joint | None, str]]:
 
 def _entry(joint: Joint) -> JointType:
     """Return the joint table's entry for a described joint."""
-    if joint.type not in JOINT_TYPES:
-        raise ModelError(
-            f"joint {joint.name!r}: " + unknown_name("joint type", joint.type, JOINT_TYPES)
-        )
+    known_name("joint type", joint.type, JOINT_TYPES, f"joint {joint.name!r}: ", ModelError)
     kind = JOINT_TYPES[joint.type]
     if kind is Helical:
         return Helical(joint.pitch)
@@ -505,8 +500,7 @@ class _Builder:
         return coupling_cuts(self.description.couplings, names, ends, reserved)
 
     def _end(self, end: LoopEnd, where: str) -> CutEnd:
-        if end.link not in self.number:
-            raise ModelError(where + unknown_name("link", end.link, self.number))
+        known_name("link", end.link, self.number, where, ModelError)
         index = self.number[end.link]
         link = self.links[index]
         return CutEnd(index, link.body, link.frame @ end.frame)
@@ -568,9 +562,8 @@ class _Builder:
             leader, ratio, offset = j, 1.0, 0.0
             seen = {j}
             while (mimic := self.joints[leader][0].mimic) is not None:
-                if mimic.joint not in index:
-                    where = f"joint {self.joints[leader][0].name!r} mimics: "
-                    raise ModelError(where + unknown_name("joint", mimic.joint, index))
+                where = f"joint {self.joints[leader][0].name!r} mimics: "
+                known_name("joint", mimic.joint, index, where, ModelError)
                 offset += ratio * mimic.offset
                 ratio *= mimic.multiplier
                 leader = index[mimic.joint]

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import an_instance, finite_numbers
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.arguments import an_instance, finite_numbers, known_name
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.description import (
     Coupling,
     Description,
@@ -109,8 +109,7 @@ class Builder:
         _check_name("joint", name)
         if name in self._joints:
             raise ModelError(f"there is a joint {name!r} already; choose another name")
-        if not isinstance(type, str) or type not in JOINT_TYPES:
-            raise ModelError(f"joint {name!r}: " + unknown_name("joint type", type, JOINT_TYPES))
+        known_name("joint type", type, JOINT_TYPES, f"joint {name!r}: ", ModelError)
         for what, end in (("parent", parent), ("child", child)):
             _check_name(f"joint {name!r}: {what}", end)
             if end not in self._links:
@@ -203,8 +202,7 @@ class Builder:
                     f"{where}{what}: expected a link's name (its frame as {' and '.join(placed)}) "
                     f"or (link, Frame), got {end!r:.60}"
                 )
-        if link not in self._links:
-            raise ModelError(where + unknown_name("link", link, self._links))
+        known_name("link", link, self._links, where, ModelError)
         named = [name for name, value in placed.items() if value is not None]
         if frame is None:
             zeros = (0.0, 0.0, 0.0)
@@ -341,9 +339,7 @@ def with_payload(
 
     It has no source: other readers of the file would not know of the body.
     """
-    names = [entry.name for entry in description.links]
-    if not isinstance(link, str) or link not in names:
-        raise ModelError(unknown_name("link", link, names))
+    known_name("link", link, [entry.name for entry in description.links], error=ModelError)
     if any(flexible.link == link for flexible in description.flexible):
         raise ModelError(
             f"the payload of {link!r}: that link bends, and a payload moves with one place of it: "

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.base.arguments import an_instance
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.arguments import an_instance, known_name
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.model.flexible import Beam, FlexibleLink, ModalBasis
 from mbd_bridge.model.flexible.basis import basis
@@ -102,9 +102,7 @@ def expand(description: Description) -> Expanded:
     names = {link.name for link in description.links}
     seen: set[str] = set()
     for flexible in description.flexible:
-        if flexible.link not in names:
-            where = "flexible link: "
-            raise ModelError(where + unknown_name("link", flexible.link, names))
+        known_name("link", flexible.link, names, "flexible link: ", ModelError)
         if flexible.link in seen:
             raise ModelError(f"flexible link {flexible.link!r} is given twice; leave one out")
         seen.add(flexible.link)

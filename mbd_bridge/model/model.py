@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.errors import ModelError, count, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model.cut_table import Across, Coupled, Cut, Height, Row, Slip
@@ -260,9 +261,7 @@ class Model:
 
     def link_number(self, name: str) -> int:
         """Return a link's index by its name."""
-        if not isinstance(name, str) or name not in self.link_index:
-            raise ModelError(unknown_name("link", name, self.link_index))
-        return self.link_index[name]
+        return self.link_index[known_name("link", name, self.link_index, error=ModelError)]
 
     def neutral(self) -> Array:
         """Return the coordinates with every joint in its zero position."""

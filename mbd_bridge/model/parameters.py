@@ -32,8 +32,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.arguments import as_floats, by_name, known_name, place_of
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.build import build_model
 from mbd_bridge.model.builder import SYMMETRIC
 from mbd_bridge.model.description import Description
@@ -471,7 +471,7 @@ def _of_link(
     description: Description, name: str, owner: str, word: str, value: ArrayLike
 ) -> tuple[_Entry, Array]:
     names = [link.name for link in description.links]
-    index = _place(f"parameter {name!r}: ", "link", owner, names)
+    index = place_of("link", owner, names, f"parameter {name!r}: ", ModelError)
     if any(flexible.link == owner for flexible in description.flexible):
         raise ModelError(
             f"parameter {name!r}: link {owner!r} bends, its mass is that of its beam; make a "
@@ -502,7 +502,7 @@ def _of_frame(description: Description, name: str, owner: str, word: str) -> _En
     stem, _, last = owner.rpartition(".")
     side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
     whose = stem if side == last else owner
-    index = _place(f"parameter {name!r}: ", "joint", whose, [*joints, *loops])
+    index = place_of("joint", whose, [*joints, *loops], f"parameter {name!r}: ", ModelError)
     _on_rigid_links(description, name, whose)
     frame: tuple[str, ...]
     if index >= len(joints):
@@ -534,15 +534,9 @@ def _of_loop(
 ) -> tuple[_Entry, Array]:
     kind, noun = OF_LOOP[word]
     known = [loop.name for loop in description.loops if loop.type == kind]
-    _place(f"parameter {name!r}: ", noun, owner, known)
+    known_name(noun, owner, known, f"parameter {name!r}: ", ModelError)
     index = [loop.name for loop in description.loops].index(owner)
     rows = value_rows(name, value, 1)
     if not rows.min() > 0.0:
         raise ModelError(f"parameter {name!r}: a {word} is positive, this is {rows.min():g} m")
     return _Entry(1, "loops", index, (word,), _single), rows
-
-
-def _place(where: str, what: str, name: str, names: list[str]) -> int:
-    if name not in names:
-        raise ModelError(where + unknown_name(what, name, names))
-    return names.index(name)

@@ -21,8 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mbd_bridge.base.arguments import name_list
-from mbd_bridge.base.errors import ModelError, some, unknown_name, warn
+from mbd_bridge.base.arguments import known_name, name_list
+from mbd_bridge.base.errors import ModelError, some, warn
 from mbd_bridge.model.axes import second_axis
 from mbd_bridge.model.cut_table import CUT_ROWS
 from mbd_bridge.model.description import Description, Joint, Loop, LoopEnd, Vector3
@@ -225,8 +225,7 @@ def _all_but(ways: Sequence[_Way], names: Sequence[str]) -> set[int]:
     """Return the joints that are not named."""
     known = {way.name: way for way in ways}
     for name in names:
-        if name not in known:
-            raise ModelError("cuts: " + unknown_name("joint", name, known))
+        known_name("joint", name, known, "cuts: ", ModelError)
         if known[name].loop is None:
             raise ModelError(
                 f"joint {name!r} cannot be cut: {known[name].why}; cut another joint of its loop"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import finite_numbers
-from mbd_bridge.base.errors import ModelError, StateError, unknown_name
+from mbd_bridge.base.arguments import finite_numbers, known_name
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
 from mbd_bridge.model import Model
 from mbd_bridge.model.flexible import ModalBasis
@@ -111,8 +111,7 @@ def deflections(
     if link is None and len(known) > 1:
         raise ModelError(f"link: several bend: {', '.join(known)}; name one")
     name = next(iter(known)) if link is None else link
-    if not isinstance(name, str) or name not in known:
-        raise ModelError(unknown_name("flexible link", name, known))
+    known_name("flexible link", name, known, error=ModelError)
     states = np.atleast_2d(np.asarray(unit_quaternions(model, q), dtype=np.float64))
     if states.ndim != 2 or states.shape[1] != model.nq:
         raise StateError(f"q: expected (N, {model.nq}), got {np.shape(q)}")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.base.arguments import name_list
-from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.arguments import chosen_names, place_of
+from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, RATE, model_units
@@ -44,23 +44,19 @@ def plot_motion(
     names : of coordinates or joints; None for all
     marks : names and times, s, of upright lines
     """
-    wanted = None if names is None else set(name_list("names", names, "coordinates or joints"))
-    known = {*model.coordinate_names, *model.velocity_names, *model.joint_index}
-    for name in wanted or ():
-        if name not in known:
-            raise StateError(f"names: {unknown_name('coordinate or joint', name, sorted(known))}")
+    known = sorted({*model.coordinate_names, *model.velocity_names, *model.joint_index})
+    kind, kinds = "coordinate or joint", "coordinates or joints"
+    wanted = {*chosen_names("names", names, known, kind, kinds=kinds)}
     of_q, of_v = model_units(model)
     panels = []
     for what, values in parts.items():
-        if what not in QUANTITIES:
-            raise StateError(unknown_name("quantity", what, QUANTITIES))
-        place = QUANTITIES.index(what)
+        place = place_of("quantity", what, QUANTITIES)
         own, units = (model.coordinate_names, of_q) if what == "q" else (model.velocity_names, of_v)
         for unit in dict.fromkeys(units):
             lines = tuple(
                 PlotLine(name, values[:, k])
                 for k, name in enumerate(own)
-                if units[k] == unit and (wanted is None or _is_of(name, wanted))
+                if units[k] == unit and _is_of(name, wanted)
             )
             if lines:
                 label = FORCE_UNIT[unit] if what == "tau" else unit + RATE[place]

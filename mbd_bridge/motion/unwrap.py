@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.assumptions import Assumption
-from mbd_bridge.base.errors import StateError, count, some, unknown_name
+from mbd_bridge.base.errors import count, some
 from mbd_bridge.base.units import find_unit
 from mbd_bridge.files.table import Column
 from mbd_bridge.model import Model
@@ -74,9 +75,8 @@ class Unwrapping:
         angles = {n for n, unit in zip(model.coordinate_names, of_q, strict=True) if unit == "rad"}
         chosen = continuous if names is None else angles | continuous if names == (ALL,) else names
         for name in () if names in ((ALL,), (NONE,)) else chosen:
-            if name not in angles | continuous:
-                known = [*sorted(angles | continuous), ALL, NONE]
-                raise StateError(f"unwrap: {unknown_name('angle of a joint', name, known)}")
+            known = [*sorted(angles | continuous), ALL, NONE]
+            known_name("angle of a joint", name, known, "unwrap: ")
         self._always, self._chosen, self._columns = names is not None, chosen, columns
         self.begin()
 

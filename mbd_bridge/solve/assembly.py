@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name, flag, name_list
+from mbd_bridge.base.arguments import as_floats, by_name, flag, known_name, name_list, place_of
 from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Across, Model
@@ -171,10 +171,7 @@ def initial_values(what: str, start: Array, names: tuple[str, ...], guess: Initi
 
 def named_index(what: str, name: str, names: tuple[str, ...]) -> int:
     """Return the index of a name among those that can be given."""
-    if name not in names:
-        kind = "coordinate" if what == "near" else "velocity"
-        raise StateError(f"{what}: {unknown_name(kind, name, names)}")
-    return names.index(name)
+    return place_of("coordinate" if what == "near" else "velocity", name, names, f"{what}: ")
 
 
 def within_reach(what: str, guess: Array) -> Array:
@@ -208,8 +205,7 @@ def weighted(model: Model, weights: Mapping[str, float] | None) -> Array:
     for part in model.flexible:
         scale[part.v] /= np.sqrt(MODES_WEIGHT)
     for name, weight in by_name("weights", weights, "{'crank': 10}").items():
-        if name not in model.velocity_names:
-            raise StateError(f"weights: {unknown_name('velocity', name, model.velocity_names)}")
+        known_name("velocity", name, model.velocity_names, "weights: ")
         number = real_number(f"weight of {name!r}", weight, "a positive number", positive=True)
         if not 1.0 / DEAREST <= number <= DEAREST:
             raise StateError(

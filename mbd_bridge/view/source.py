@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.base.arguments import is_all, name_list
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces import ForceElement
@@ -143,9 +144,8 @@ class Rest:
 
 def _names(model: Model, loads: Iterable[str] | str) -> list[str]:
     """Return the names of joints asked for: "all" stands for those of the tree and the cut ones."""
-    if loads == "all":
-        return [*(j.name for j in model.joints[1:]), *(cut.name for cut in model.cuts)]
-    return [loads] if isinstance(loads, str) else list(loads)
+    known = [*(j.name for j in model.joints[1:]), *(cut.name for cut in model.cuts)]
+    return known if is_all(loads, known) else [*name_list("loads", loads, "joints")]
 
 
 def _solver(

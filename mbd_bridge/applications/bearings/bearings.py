@@ -19,8 +19,9 @@ from mbd_bridge.applications.bearings.terms import (
     bearing_joints,
     bearing_terms,
 )
+from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.assumptions import Assumption, Number
-from mbd_bridge.base.errors import ModelError, StateError, unknown_name
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.readable import instant, life_in_words, quantity
 from mbd_bridge.base.table import Series, Table, Tabular, only
@@ -176,8 +177,7 @@ class BearingsObserver:
         self.frames = [RingFrames.of(self._model, name) for name in joints_of(self._model, joints)]
         named = [frames.joint for frames in self.frames]
         for name in bearings:
-            if name not in named:
-                raise ModelError(f"bearings: {unknown_name('joint in joints=', name, named)}")
+            known_name("joint in joints=", name, named, "bearings: ", ModelError)
         self._pairs: dict[str, tuple[float, float]] = {}
         self._positions: dict[str, float] = {}
         self._counters: dict[str, list[BearingCounter]] = {}

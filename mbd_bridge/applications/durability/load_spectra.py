@@ -22,8 +22,8 @@ from mbd_bridge.applications.durability.spectrum import (
     SpectrumCounter,
     checked_exponents,
 )
-from mbd_bridge.base.arguments import as_floats
-from mbd_bridge.base.errors import StateError, one_of, unknown_name, warn, whole_number
+from mbd_bridge.base.arguments import as_floats, place_of
+from mbd_bridge.base.errors import StateError, one_of, warn, whole_number
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
 from mbd_bridge.loads.convention import PLANES, Plane
@@ -116,12 +116,9 @@ class LoadSpectra(
         exponent, frequency : as in `Spectrum.damage_equivalent`
         """
         names = [spectra[0].name for spectra in self.swept]
-        if signal not in names:
-            raise StateError(
-                unknown_name("force or moment looked at from all directions", signal, names)
-                + "; count with plane='xy', 'yz' or 'zx'"
-            )
-        spectra = self.swept[names.index(signal)]
+        kind = "force or moment looked at from all directions"
+        more = "; count with plane='xy', 'yz' or 'zx'"
+        spectra = self.swept[place_of(kind, signal, names, more=more)]
         found = [s.damage_equivalent(exponent, frequency=frequency) for s in spectra]
         along = np.arange(len(found)) * np.pi / len(found)
         best = int(np.argmax(found))

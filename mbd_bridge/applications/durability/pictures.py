@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.base.errors import StateError, unknown_name
+from mbd_bridge.base.arguments import chosen_names
 from mbd_bridge.base.plots.spectrum import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.motion.table import ACTUATION, FORCES, MOMENTS
 
@@ -27,10 +27,7 @@ def plot_spectra(
 ) -> list[Axes]:
     """Draw the spectra of force and of moment of joints; see `LoadSpectra.plot`."""
     known = list(dict.fromkeys(signal.joint for signal in spectra.signals))
-    asked = known if joints is None else [joints] if isinstance(joints, str) else list(joints)
-    for joint in asked:
-        if joint not in known:
-            raise StateError(unknown_name("joint in these spectra", joint, known))
+    asked = chosen_names("joints", joints, known, "joint in these spectra", kinds="joints")
     panels = [panel for joint in asked for panel in joint_panels(spectra, joint)]
     text = f"{spectra.convention}; rainflow cycles in {spectra.duration:g} s"
     return draw_spectra(panels, columns=2, text=text, ax=ax)

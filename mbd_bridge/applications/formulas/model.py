@@ -27,7 +27,7 @@ from mbd_bridge.applications.formulas.form import (
     short_names,
     to_sympy,
 )
-from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arguments import chosen_names, name_list
 from mbd_bridge.base.errors import ModelError, unknown_name, whole_number
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
@@ -336,10 +336,8 @@ def _traced(model: Model, chosen: Parameters, order: int | None) -> SymbolicMode
 def _parameters(model: Model, wanted: Iterable[str] | str | None) -> Parameters:
     """Return the numbers that are symbols, with the values that the file gives them."""
     known = _values(model)
-    names = list(known) if wanted is None else name_list("parameters", wanted, "numbers")
-    for name in names:
-        if name not in known:
-            raise ModelError(unknown_name("number of this mechanism", name, known))
+    kind = "number of this mechanism"
+    names = chosen_names("parameters", wanted, known, kind, ModelError, kinds="numbers")
     return Parameters.of(model, {name: known[name] for name in names})
 
 

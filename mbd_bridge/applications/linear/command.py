@@ -112,7 +112,8 @@ def _range(text: str, rates: dict[str, str]) -> tuple[str, list[float]]:
     """Return the velocity that --over varies, and its values."""
     import numpy as np
 
-    from mbd_bridge.base.errors import StateError, unknown_name
+    from mbd_bridge.base.arguments import known_name
+    from mbd_bridge.base.errors import StateError
 
     match = _RANGE.fullmatch(text)
     try:
@@ -121,8 +122,7 @@ def _range(text: str, rates: dict[str, str]) -> tuple[str, list[float]]:
         ends = []
     if match is None or not ends or int(match["count"]) < 2:
         raise StateError(f"--over: expected NAME=FROM:TO:COUNT such as wheel=0:30:61, got {text!r}")
-    if match["name"] not in rates:
-        raise StateError("--over: " + unknown_name("velocity", match["name"], rates))
+    known_name("velocity", match["name"], rates, "--over: ")
     start, end = ends
     return match["name"], np.linspace(start, end, int(match["count"])).tolist()
 

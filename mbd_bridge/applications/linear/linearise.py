@@ -37,7 +37,7 @@ from mbd_bridge.applications.linear.model import (
     units_of,
 )
 from mbd_bridge.applications.linear.steady import SteadyState
-from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arguments import chosen_names, known_name, name_list
 from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.model import Model
@@ -179,13 +179,11 @@ def linearise(
     states = _state_names(system, parts)
     A, acceleration = own.A(), own.accelerations()
     rows = _rows(system, own, A, B, acceleration)
-    if outputs is None:
-        chosen = list(states)
-    else:
-        chosen = list(name_list("outputs", outputs, "displacements, velocities"))
-    for name in chosen:
-        if name not in rows:
-            raise StateError(f"outputs: {unknown_name('output', name, [*rows])}")
+    chosen = list(states)
+    if outputs is not None:
+        chosen = list(
+            chosen_names("outputs", outputs, rows, "output", kinds="displacements, velocities")
+        )
     C, D = (np.array([rows[name][k] for name in chosen]) for k in (0, 1))
     return LinearModel(
         name=model.name,
@@ -266,9 +264,7 @@ def _places(model: Model, names: Sequence[str]) -> tuple[list[int], list[int]]:
     known = displacement_names(model), rate_names(model)
     places: tuple[list[int], list[int]] = ([], [])
     for name in names:
-        if not any(name in one for one in known):
-            named = [*known[0], *known[1]]
-            raise StateError(f"coordinates: {unknown_name('displacement', name, named)}")
+        known_name("displacement", name, [*known[0], *known[1]], "coordinates: ")
         for one, found in zip(known, places, strict=True):
             found += [one.index(name)] if name in one else []
     return places

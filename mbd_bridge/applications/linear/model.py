@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.applications.linear.pictures import plot_bode
-from mbd_bridge.base.arguments import finite_numbers
-from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.arguments import finite_numbers, place_of
+from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.table import Series, Table, Tabular, only
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -222,12 +222,10 @@ class LinearModel(Tabular):
     def place(self, kind: str, name: str) -> int:
         """Return the place of a name among "states", "inputs" or "outputs"."""
         names: tuple[str, ...] = getattr(self, kind)
-        if name not in names:
-            raise StateError(
-                f"{unknown_name(kind[:-1], name, names)}; others by mbd.linear.linearise(..., "
-                f"coordinates=[...], inputs=[...], outputs=[...])"
-            )
-        return names.index(name)
+        more = (
+            "; others by mbd.linear.linearise(..., coordinates=[...], inputs=[...], outputs=[...])"
+        )
+        return place_of(kind[:-1], name, names, more=more)
 
     def mode_motion(self, mode: Mode, size: float = 0.1, frames: int = 61) -> tuple[Array, Array]:
         """Return times (K,) and positions (K, nq) of one period of a mode, to be shown.

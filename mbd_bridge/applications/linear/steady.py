@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.applications.linear.model import displacement_names, units_of
-from mbd_bridge.base.arguments import by_name, name_list
-from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
+from mbd_bridge.base.arguments import by_name, known_name, name_list
+from mbd_bridge.base.errors import SolveError, StateError, real_number
 from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -152,8 +152,7 @@ class _Problem:
         self.moves = bool(velocity)
         names = self.model.velocity_names
         for name in (*velocity, *drives):
-            if name not in names:
-                raise StateError(f"velocity: {unknown_name('velocity', name, names)}")
+            known_name("velocity", name, names, "velocity: ")
         if motions is not None:
             places = dict(zip(motions.names, motions.at(t)[0], strict=True))
             near = {**(near if isinstance(near, Mapping) else {}), **places}

@@ -13,8 +13,8 @@ from mbd_bridge.applications.motors.actuator import Actuator
 from mbd_bridge.applications.motors.files import Actuators, actuated_coordinates, completed
 from mbd_bridge.applications.motors.motor_side import MotorStates
 from mbd_bridge.applications.motors.motors import Motors, MotorsObserver
-from mbd_bridge.base.arguments import name_list
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.arguments import chosen_names, name_list
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.base.options import with_options
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads.options import ActingOptions
@@ -80,12 +80,7 @@ def completed_actuators(
     stated = Actuators() if mechanism.stated_actuators is None else mechanism.stated_actuators
     named = actuated if actuated is None else name_list("actuated", actuated, "joints")
     names = actuated_coordinates(mechanism.model, named)
-    if joints is not None:
-        chosen = name_list("joints", joints, "joints")
-        for name in chosen:
-            if name not in names:
-                raise ModelError(f"joints: {unknown_name('actuated joint', name, names)}")
-        names = chosen
+    names = chosen_names("joints", joints, names, "actuated joint", ModelError)
     return completed(mechanism.model, stated.entries, names, elements, stated.use)
 
 

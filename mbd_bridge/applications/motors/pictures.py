@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mbd_bridge.applications.motors.actuator import Torque, TorqueCurve
 from mbd_bridge.applications.motors.duty import MotorDuty
 from mbd_bridge.applications.motors.motors import Motors
-from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arguments import chosen_names
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots import (
     LimitCurve,
@@ -30,7 +30,7 @@ def plot_motors(
     ax: Axes | Sequence[Axes] | None = None,
 ) -> list[Axes]:
     """Draw torque over speed of motors; see `Motors.plot`."""
-    named = motors.names if names is None else name_list("names", names, "joints")
+    named = chosen_names("names", names, motors.names, "motor", kinds="joints")
     chosen = [motors[name] for name in named]
     if not chosen:
         raise StateError("there is nothing to draw: no motor was asked for")

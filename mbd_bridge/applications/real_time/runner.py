@@ -23,13 +23,12 @@ from typing import Any, Literal, NoReturn, TypeAlias, Unpack
 import numpy as np
 
 from mbd_bridge.applications.real_time.record import TIMED, DurationCounts, Rows
-from mbd_bridge.base.arguments import finite_numbers, flag, function_or_none
+from mbd_bridge.base.arguments import finite_numbers, flag, function_or_none, known_name
 from mbd_bridge.base.errors import (
     MbdError,
     StateError,
     one_of,
     real_number,
-    unknown_name,
     whole_number,
 )
 from mbd_bridge.base.lazy import cached_property
@@ -382,8 +381,7 @@ class RealTime:
         if not isinstance(values, Mapping):
             raise StateError(f"inputs: expected numbers by name, got {values!r:.60}")
         for name, value in values.items():
-            if name not in self._inputs:
-                raise StateError(unknown_name("input", name, self._inputs))
+            known_name("input", name, self._inputs)
             number = real_number(f"input {name!r}", value, "a finite number")
             for place in self._inputs[name]:
                 self._stepping.held[place] = number

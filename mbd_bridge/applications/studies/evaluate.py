@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from mbd_bridge.applications.studies.endings import FINISHED
-from mbd_bridge.base.arguments import by_name
+from mbd_bridge.base.arguments import by_name, known_name, place_of
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement, by_names
@@ -144,8 +144,7 @@ def quantity_of(phrase: str, model: Model, states: tuple[str, ...] = ()) -> Quan
         raise StateError(
             f"output {phrase!r}: expected a statistic and a quantity, such as 'peak elbow.moment'"
         )
-    if statistic not in STATISTICS:
-        raise StateError(unknown_name("statistic", statistic, STATISTICS))
+    known_name("statistic", statistic, STATISTICS)
     return _quantity(statistic, words[-1], phrase, model, states)
 
 
@@ -500,9 +499,7 @@ def _filled(base: Array, names: tuple[str, ...], given: Mapping[str, Any], numbe
     """Return vectors (N, n): `base`, with what is given by name."""
     found = np.tile(base, (number, 1))
     for name, values in given.items():
-        if name not in names:
-            raise StateError(unknown_name("coordinate", name, names))
-        found[:, names.index(name)] = values
+        found[:, place_of("coordinate", name, names)] = values
     return found
 
 

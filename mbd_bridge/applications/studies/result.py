@@ -11,7 +11,8 @@ import numpy as np
 
 from mbd_bridge.applications.studies.design import Design
 from mbd_bridge.applications.studies.endings import FINISHED, STATUS, KindOfEnding
-from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.arguments import known_name
+from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.extras import needed
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular
 from mbd_bridge.files.table import Column
@@ -46,8 +47,7 @@ class StudyResult(Tabular):
 
     def __getitem__(self, name: str) -> Array:
         """Return the values (N,) of an output or a factor."""
-        if not isinstance(name, str) or name not in self:
-            raise StateError(unknown_name("output or factor", name, self))
+        known_name("output or factor", name, [*self])
         return self.outputs[name] if name in self.outputs else self.design[name]
 
     def __iter__(self) -> Iterator[str]:

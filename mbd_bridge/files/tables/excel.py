@@ -17,7 +17,8 @@ from contextlib import closing
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from mbd_bridge.base.errors import FileError, some, unknown_name
+from mbd_bridge.base.arguments import known_name
+from mbd_bridge.base.errors import FileError, some
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.table import reading, without_sheet
 from mbd_bridge.files.tables.dialect import TextLine, separator_of
@@ -126,8 +127,7 @@ def _sheet(path: str, asked: str | None) -> tuple[str, list[str]]:
     with closing(_open(path)) as book:
         names = [sheet.title for sheet in book.worksheets]
     if asked is not None:
-        if asked not in names:
-            raise FileError(unknown_name("sheet", asked, names), path)
+        known_name("sheet", asked, names, error=lambda text: FileError(text, path))
         return asked, []
     with_numbers = [name for name in names if _has_numbers(path, name)]
     if not with_numbers:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import by_name, finite_numbers
-from mbd_bridge.base.errors import StateError, real_number, unknown_name, whole_number
+from mbd_bridge.base.arguments import by_name, finite_numbers, known_name
+from mbd_bridge.base.errors import StateError, real_number, whole_number
 from mbd_bridge.loads.options import WorkspaceOptions
 from mbd_bridge.model import Body, Model
 from mbd_bridge.model.spatial import Array
@@ -172,8 +172,7 @@ def _bounds(model: Model, ranges: Ranges) -> Array:
         if not body.coupled and body.type.nq == body.type.nv:
             bounds[body.q] = np.column_stack([lower[body.v], upper[body.v]])
     for name, given in by_name("ranges", ranges, "{'elbow': (0.0, 2.0)}").items():
-        if name not in model.coordinate_names:
-            raise StateError("ranges: " + unknown_name("coordinate", name, model.coordinate_names))
+        known_name("coordinate", name, model.coordinate_names, "ranges: ")
         ends = np.atleast_1d(finite_numbers(f"ranges[{name!r}]", given, (), (1,), (2,)))
         if ends[0] > ends[-1]:
             raise StateError(f"ranges[{name!r}]: expected (lowest, highest), got {given!r:.60}")

@@ -10,8 +10,8 @@ from typing import Unpack, get_args
 
 import numpy as np
 
-from mbd_bridge.base.arguments import by_name, finite_numbers
-from mbd_bridge.base.errors import FileError, StateError, one_of, some, unknown_name
+from mbd_bridge.base.arguments import by_name, finite_numbers, known_name
+from mbd_bridge.base.errors import StateError, one_of, some, unknown_name
 from mbd_bridge.base.options import with_options
 from mbd_bridge.base.units import find_unit
 from mbd_bridge.files.table import Column, ColumnTable
@@ -263,9 +263,7 @@ class ForceNaming:
             It has not a column that is to be renamed.
         """
         for name in self.rename:
-            if name not in table.names:
-                told = unknown_name("column", name, table.names)
-                raise FileError(f"rename: {told}", table.source)
+            known_name("column", name, table.names, "rename: ", table.error)
         named = [self.rename.get(name, name) for name in table.names]
         kept = [k for k, name in enumerate(named) if name]
         columns = [self._column(table.columns[k], named[k] or "", model) for k in kept]
