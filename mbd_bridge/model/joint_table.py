@@ -20,6 +20,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.model.quaternions import (
+    conjugate,
+    exponential,
+    left_jacobian,
+    logarithm,
+    product,
+)
 from mbd_bridge.model.spatial import Array, axis_angle_matrix, cross, quaternion_matrix, skew, zeros
 
 X, Y, Z = np.eye(3)
@@ -217,7 +224,7 @@ class Spherical(JointType):
 
     def integrate(self, q: Array, step: Array) -> Array:
         """Return q ⊗ exp(step / 2)."""
-        return quaternion_product(q, quaternion_exp(step))
+        return product(q, exponential(step))
 
     def coordinate_rate(self, q: Array, v: Array) -> Array:
         """Return q ⊗ (v, 0) / 2."""
@@ -225,7 +232,7 @@ class Spherical(JointType):
 
     def difference(self, start: Array, end: Array) -> Array:
         """Return the rotation vector of start⁻¹ ⊗ end, the shorter way round."""
-        return quaternion_log(quaternion_product(start * [-1.0, -1.0, -1.0, 1.0], end))
+        return logarithm(product(conjugate(start), end))
 
     def normalise(self, q: Array) -> Array:
         """Return q / |q|."""
@@ -271,7 +278,7 @@ class Floating(JointType):
     def integrate(self, q: Array, step: Array) -> Array:
         """Return the pose after the constant twist `step` for one second (SE(3) exponential)."""
         rotation = quaternion_matrix(q[3:])
-        position = q[:3] + rotation @ _left_jacobian(step[3:]) @ step[:3]
+        position = q[:3] + rotation @ left_jacobian(step[3:]) @ step[:3]
         return np.concatenate([position, Spherical().integrate(q[3:], step[3:])])
 
     def coordinate_rate(self, q: Array, v: Array) -> Array:
@@ -283,17 +290,11 @@ class Floating(JointType):
         """Return the twist of start⁻¹ end (SE(3) logarithm)."""
         turn = Spherical().difference(start[3:], end[3:])
         way = quaternion_matrix(start[3:]).T @ (end[:3] - start[:3])
-        return np.concatenate([np.linalg.solve(_left_jacobian(turn), way), turn])
+        return np.concatenate([np.linalg.solve(left_jacobian(turn), way), turn])
 
     def normalise(self, q: Array) -> Array:
         """Return the pose with a unit quaternion."""
         return np.concatenate([q[:3], Spherical().normalise(q[3:])])
-
-
-def quaternion_product(a: Array, b: Array) -> Array:
-    """Return a ⊗ b for quaternions (x, y, z, w)."""
-    vector = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
-    return np.append(vector, a[3] * b[3] - np.dot(a[:3], b[:3]))
 
 
 def quaternion_rate(q: Array, omega: Array) -> Array:
@@ -303,33 +304,6 @@ def quaternion_rate(q: Array, omega: Array) -> Array:
     out[:3] = vector
     out[3] = -0.5 * (q[:3] @ omega)
     return out
-
-
-def quaternion_exp(turn: Array) -> Array:
-    """Return the unit quaternion of the rotation vector `turn` (rad)."""
-    angle = float(np.linalg.norm(turn))
-    # sin(x/2)/x without a division by a small number: np.sinc(t) = sin(pi t)/(pi t)
-    return np.append(0.5 * np.sinc(angle / (2 * np.pi)) * turn, np.cos(angle / 2))
-
-
-def quaternion_log(quaternion: Array) -> Array:
-    """Return the rotation vector (rad, at most pi) of a unit quaternion."""
-    x = quaternion if quaternion[3] >= 0.0 else -quaternion
-    sine = float(np.linalg.norm(x[:3]))
-    if sine < 1e-8:  # arctan(s/c)/s is 1 to rounding
-        return np.asarray(2.0 * x[:3])
-    return np.asarray((2.0 * np.arctan2(sine, x[3]) / sine) * x[:3])
-
-
-def _left_jacobian(turn: Array) -> Array:
-    angle = float(np.linalg.norm(turn))
-    tilde = np.array([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
-    if angle < 1e-4:  # the neglected terms are below angle**4 / 120, that is, below rounding
-        first, second = 0.5 - angle**2 / 24, 1 / 6 - angle**2 / 120
-    else:
-        first = (1 - np.cos(angle)) / angle**2
-        second = (angle - np.sin(angle)) / angle**3
-    return np.asarray(np.eye(3) + first * tilde + second * tilde @ tilde)
 
 
 JOINT_TYPES: dict[str, type[JointType]] = {

@@ -15,11 +15,11 @@ from mbd_bridge.base.units import find_unit, units_of
 from mbd_bridge.files.bags import CLOCK, HEADER
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import JOINT_TYPES, Body, JointType, Model, ModelJoint
+from mbd_bridge.model.quaternions import quaternions_of_angles
 from mbd_bridge.model.spatial import Frame, Inertia
 from mbd_bridge.model.units import RATE, velocity_units
 from mbd_bridge.motion.frames import Frames, is_frame
 from mbd_bridge.motion.table import LOAD, is_load
-from mbd_bridge.solve.moves import product
 
 Floats = NDArray[np.float64]
 
@@ -213,7 +213,7 @@ class GivenColumns:
             columns.append(replace(new, name="time") if base == "t" else new)
             values.append(value)
         for base, parts in self._by_angles.items():
-            quaternion = quaternion_of_angles(
+            quaternion = quaternions_of_angles(
                 *(
                     in_si(table, f"{base}.{part}", "rad")
                     if part in parts
@@ -372,17 +372,6 @@ def _is_pose(model: Model, name: str, frames: Frames) -> bool:
     base, _, part = name.rpartition(".")
     known = name in model.coordinate_names or name in model.velocity_names
     return not known and part in (*ORIGIN, *QUATERNION, *ANGLES) and is_frame(model, base, frames)
-
-
-def quaternion_of_angles(roll: Floats, pitch: Floats, yaw: Floats) -> Floats:
-    """Return the unit quaternions (N, 4) of Rz(yaw) Ry(pitch) Rx(roll), each (N,) rad."""
-    found = None
-    for axis, angle in ((2, yaw), (1, pitch), (0, roll)):
-        one = np.zeros((len(angle), 4))
-        one[:, axis], one[:, 3] = np.sin(0.5 * angle), np.cos(0.5 * angle)
-        found = one if found is None else product(found, one)
-    assert found is not None
-    return found
 
 
 def _owners(model: Model) -> dict[str, int]:

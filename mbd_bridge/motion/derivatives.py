@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.model import JointType
-from mbd_bridge.motion.quaternions import in_child, near_signs, vector_part
+from mbd_bridge.model.quaternions import conjugate, in_child, near_signs, product
 
 Floats = NDArray[np.float64]
 
@@ -151,4 +151,4 @@ def rotation_rates(time: Floats, quaternions: Floats) -> tuple[Floats, Floats]:
     """Return ω and ω̇ (N, 3), in the child's axes, of unit quaternions (N, 4), x, y, z, w."""
     s = quaternions * near_signs(quaternions)[:, None]
     first, second = derivatives(time, s, (1, 2))
-    return 2.0 * vector_part(s, first), 2.0 * vector_part(s, second)
+    return 2.0 * product(conjugate(s), first)[:, :3], 2.0 * product(conjugate(s), second)[:, :3]

@@ -18,16 +18,15 @@ from mbd_bridge.base.errors import ModelError, count, some
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.frames import NamedFrame, prepare_frames
-from mbd_bridge.solve.moves import (
-    difference,
+from mbd_bridge.model.quaternions import (
     exponential,
     logarithm,
     matrices_of,
-    moved,
-    quaternion_of,
+    quaternions_of,
 )
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.frames import NamedFrame, prepare_frames
+from mbd_bridge.solve.moves import difference, moved
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.spins import spin_velocities, spins_of
 
@@ -88,7 +87,7 @@ class GivenMotion:
         count = self.position.shape[1]
         R = self.rotation[first].reshape(-1, 3, 3)
         turned = self.rotation[last].reshape(-1, 3, 3) @ np.swapaxes(R, 1, 2)
-        turn = logarithm(quaternion_of(turned)) * np.repeat(k, count, axis=0)
+        turn = logarithm(quaternions_of(turned)) * np.repeat(k, count, axis=0)
         rotation = (matrices_of(exponential(turn)) @ R).reshape(n, count, 3, 3)
         return GivenMotion(
             self.time[first],
@@ -186,7 +185,7 @@ class GivenRows:
     def _joined(self, own: Array, way: Array, R: Array, R_given: Array) -> Array:
         n, count = way.shape[:2]
         turned = np.einsum("nfij,nfkj->nfik", R, R_given).reshape(n * count, 3, 3)
-        turn = logarithm(quaternion_of(turned)).reshape(n, count, 3)
+        turn = logarithm(quaternions_of(turned)).reshape(n, count, 3)
         both = np.concatenate([way, turn], axis=2).reshape(n, 6 * count)[:, self._of_frames]
         return np.asarray(np.hstack([own, both]) / self.scale)
 

@@ -36,7 +36,6 @@ from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.closing import onto_loops
 from mbd_bridge.motion.columns import check_names, compare_followers, in_our_words, in_si, times
 from mbd_bridge.motion.derivatives import FEWEST, degree, derivatives, rates_of
-from mbd_bridge.motion.quaternions import unit_quaternions
 from mbd_bridge.motion.smoothing import (
     OFF,
     Channel,
@@ -67,6 +66,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+
+UNIT = 1e-3
+"""How far from 1 the length of a quaternion may be: files round to a few digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +235,7 @@ class _Reader:
         for joint, body in _independent(model):
             if joint.type.nq > joint.type.nv:
                 place = slice(body.q.stop - 4, body.q.stop)
-                unit_quaternions(self.table, model.coordinate_names[place], self.q[:, place])
+                _scale_quaternions(self.table, model.coordinate_names[place], self.q[:, place])
 
     def motion(self, smoothing: Smoothing | Plan, warnings: MotionWarnings) -> Motion:
         """Return the whole motion."""
@@ -430,3 +433,17 @@ def _independent(model: Model) -> Iterator[tuple[ModelJoint, Body]]:
     for joint in model.joints:
         if joint.moving and joint.follows is None:
             yield joint, model.bodies[joint.body]
+
+
+def _scale_quaternions(table: ColumnTable, names: Sequence[str], quaternions: Floats) -> None:
+    """Scale a table's quaternions (N, 4), in the columns of these names, to length 1, in place."""
+    length = np.linalg.norm(quaternions, axis=1)
+    bad = np.flatnonzero(np.abs(length - 1.0) > UNIT)
+    if len(bad):
+        row = int(bad[0])
+        raise table.error(
+            f"expected a unit quaternion in {', '.join(names)}, got the length "
+            f"{length[row]:.6g}; the order is x, y, z, w",
+            row,
+        )
+    quaternions /= length[:, None]

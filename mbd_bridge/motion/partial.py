@@ -26,6 +26,7 @@ from mbd_bridge.base.assumptions import Assumption, Number, replaced
 from mbd_bridge.base.errors import ModelError, SolveError, StateError, count, some, unknown_name
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Model
+from mbd_bridge.model.quaternions import matrices_of
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.columns import TURN, GivenColumns, is_partial
 from mbd_bridge.motion.completion import Completed, Completion
@@ -48,7 +49,7 @@ from mbd_bridge.motion.table import without_efforts
 from mbd_bridge.motion.warnings import MotionWarnings, without_unit
 from mbd_bridge.solve.assembly import check_tolerance, initial_position
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.moves import matrices_of, moved
+from mbd_bridge.solve.moves import moved
 
 # The motion of a stand-in model (`given_columns`) as coordinates of the machine and poses.
 

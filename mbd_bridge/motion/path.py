@@ -14,6 +14,7 @@ from mbd_bridge.base.errors import ModelError, SolveError, StateError, some
 from mbd_bridge.base.options import with_options
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Model
+from mbd_bridge.model.quaternions import matrices_of, quaternions_of
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.columns import ORIGIN, QUATERNION, GivenColumns
 from mbd_bridge.motion.frames import Frames, find_frame
@@ -25,7 +26,6 @@ from mbd_bridge.motion.partial import frame_rows, given_motion
 from mbd_bridge.motion.table import without_efforts
 from mbd_bridge.solve.assembly import check_tolerance, initial_position, weighted
 from mbd_bridge.solve.dynamics import prepare
-from mbd_bridge.solve.moves import matrices_of, quaternion_of
 
 # Limits of coordinates, as the file has them.
 
@@ -215,7 +215,7 @@ def moving_targets(
     for row in (row for row in rows.rows if row < 3):
         parts[f"{name}.{ORIGIN[row]}"] = given.position[:, 0, row]
     if rows.rows[-1] > 2:
-        quaternions = quaternion_of(given.rotation[:, 0])
+        quaternions = quaternions_of(given.rotation[:, 0])
         parts |= {f"{name}.{QUATERNION[k]}": quaternions[:, k] for k in range(4)}
     table = ColumnTable(tuple(map(Column, parts)), np.column_stack([*parts.values()]), None, "path")
     columns = GivenColumns(model, table, {name: model.links[0].name})

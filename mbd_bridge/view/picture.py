@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mbd_bridge.base.errors import MissingPackageError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.surface import Colour, Shaded, Texture
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, quaternion_matrix
 from mbd_bridge.view.camera import Area, Camera, arranged
 from mbd_bridge.view.draw_loads import Label, Moment, Take
 from mbd_bridge.view.pieces import AWAY, CanvasStage, Piece
@@ -140,11 +140,9 @@ class RayCanvas:
 
     def place(self, body: int, position: Array, quaternion: Array) -> None:
         """Put a body somewhere: (3,) m, and (4,) x, y, z, w."""
-        from scipy.spatial.transform import Rotation
-
         self._scene = None
         hidden = tuple(position) == AWAY
-        turn = Rotation.from_quat(quaternion).as_matrix()
+        turn = quaternion_matrix(quaternion)
         self._poses[body] = None if hidden else (turn, np.array(position))
 
     def image(

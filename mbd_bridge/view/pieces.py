@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.files.surface import Colour, Shaded, Surface
+from mbd_bridge.model.quaternions import quaternions_of
 from mbd_bridge.model.spatial import Array
 
 CREASE = np.cos(np.deg2rad(40.0))
@@ -136,7 +137,7 @@ class CanvasStage:
             used[key] = k + 1
             shown.append(pool[k])
         poses = np.array([piece.pose for piece in pieces]).reshape(-1, 4, 4)
-        quaternions = _quaternions(poses[:, :3, :3])
+        quaternions = quaternions_of(poses[:, :3, :3])
         for bodies, pose, quaternion in zip(shown, poses, quaternions, strict=True):
             for body in bodies:
                 self._place(body, pose[:3, 3], quaternion)
@@ -159,12 +160,3 @@ class CanvasStage:
         if self._places.get(body) != pose:
             self._canvas.place(body, position, quaternion)
             self._places[body] = pose
-
-
-def _quaternions(rotations: Array) -> Array:
-    """Return the quaternions (K, 4), x y z w, of rotations (K, 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    if not len(rotations):
-        return np.zeros((0, 4))
-    return np.asarray(Rotation.from_matrix(rotations).as_quat())

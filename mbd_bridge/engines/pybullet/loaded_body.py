@@ -16,7 +16,7 @@ from mbd_bridge.base.errors import ModelError, StateError, some, warn
 from mbd_bridge.engines.pybullet.client import Client
 from mbd_bridge.equations.motions import joint_coordinates, joint_velocities
 from mbd_bridge.model import Body, Model, rebuilt
-from mbd_bridge.model.joint_table import quaternion_product
+from mbd_bridge.model.quaternions import conjugate, product
 from mbd_bridge.model.spatial import Array, Frame, Inertia, lump, quaternion_matrix
 
 BASE = -1
@@ -260,7 +260,7 @@ class LoadedBody:
             root, position = tree.bodies[0], self.base().translation
             turned = np.array(client.getBasePositionAndOrientation(number)[1])
             inertial = np.array(client.getDynamicsInfo(number, BASE)[4])
-            turn = quaternion_product(turned, inertial * [-1.0, -1.0, -1.0, 1.0])
+            turn = product(turned, conjugate(inertial))
             q[root.q] = root.type.normalise(np.concatenate([position, turn]))
             v[root.v] = self.root_twist(q[root.q])
         return TreeState(q, v, motors)
@@ -281,7 +281,7 @@ class LoadedBody:
             centre, inertial = map(np.array, client.getDynamicsInfo(number, BASE)[3:5])
             pose, twist = q[root.q], v[root.v]
             turn = quaternion_matrix(pose[3:])
-            turned = quaternion_product(pose[3:], inertial)
+            turned = product(pose[3:], inertial)
             position = pose[:3] + turn @ centre
             client.resetBasePositionAndOrientation(number, position.tolist(), turned.tolist())
             speed = turn @ (twist[:3] + np.cross(twist[3:], centre))

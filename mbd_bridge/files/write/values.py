@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 from lxml import etree
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.files.xml_reader import Element
 from mbd_bridge.model.description import Description, Geometry, Joint, Limits, Link
+from mbd_bridge.model.quaternions import quaternions_of
 from mbd_bridge.model.spatial import Array, Frame
 
 ROUND = 1e-9
@@ -47,27 +47,7 @@ def text_of(root: Element) -> str:
 
 def quaternion(rotation: Array) -> tuple[float, float, float, float]:
     """Return the unit quaternion (w, x, y, z) of a rotation, by the largest of its four numbers."""
-    r = rotation
-    squares = np.array(
-        [
-            1.0 + r[0, 0] + r[1, 1] + r[2, 2],
-            1.0 + r[0, 0] - r[1, 1] - r[2, 2],
-            1.0 - r[0, 0] + r[1, 1] - r[2, 2],
-            1.0 - r[0, 0] - r[1, 1] + r[2, 2],
-        ]
-    )
-    sums = np.array(
-        [
-            [0.0, r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]],
-            [r[2, 1] - r[1, 2], 0.0, r[0, 1] + r[1, 0], r[2, 0] + r[0, 2]],
-            [r[0, 2] - r[2, 0], r[0, 1] + r[1, 0], 0.0, r[1, 2] + r[2, 1]],
-            [r[1, 0] - r[0, 1], r[2, 0] + r[0, 2], r[1, 2] + r[2, 1], 0.0],
-        ]
-    )
-    k = int(np.argmax(squares))
-    parts = sums[k].copy()
-    parts[k] = squares[k]
-    w, x, y, z = (parts / np.linalg.norm(parts)).tolist()
+    x, y, z, w = quaternions_of(rotation).tolist()
     return w, x, y, z
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.model import JointType
-from mbd_bridge.motion.quaternions import in_child, in_parent, near_signs, product, vector_part
+from mbd_bridge.model.quaternions import conjugate, in_child, in_parent, near_signs, product
 from mbd_bridge.motion.smoothing.noise import (
     FEWEST,
     FEWEST_CHANGES,
@@ -263,9 +263,9 @@ def motion_of(kind: JointType, parts: Sequence[Derivatives]) -> Derivatives:
     u, first, second = parts[-1]
     length = np.linalg.norm(u, axis=1)[:, None]
     s = u / length
-    omega = 2.0 * vector_part(s, first) / length
+    omega = 2.0 * product(conjugate(s), first)[:, :3] / length
     growth = np.sum(s * first, axis=1)[:, None] / length
-    omega_rate = 2.0 * vector_part(s, second) / length - 2.0 * growth * omega
+    omega_rate = 2.0 * product(conjugate(s), second)[:, :3] / length - 2.0 * growth * omega
     if kind.nq == 4:
         return s, omega, omega_rate
     p, along, along_rate = (np.hstack([part[order] for part in parts[:3]]) for order in range(3))

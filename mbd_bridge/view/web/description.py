@@ -23,6 +23,7 @@ from mbd_bridge.base.readable import FROM, SMALL
 from mbd_bridge.files.surface import Colour, Surface, Texture
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.model.model import ModelLink
+from mbd_bridge.model.quaternions import near_signs, quaternions_of
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.view import arrows
 from mbd_bridge.view.arrows import THICKNESS, connectors, ends_of
@@ -300,15 +301,9 @@ def poses(bodies: Array) -> Array:
 
     Quaternions go on from instant to instant without a change of sign.
     """
-    from scipy.spatial.transform import Rotation
-
-    count, number = bodies.shape[:2]
-    turns = Rotation.from_matrix(bodies[..., :3, :3].reshape(-1, 3, 3)).as_quat()
-    quaternions = turns.reshape(count, number, 4)
-    for k in range(1, count):
-        against = np.einsum("ij,ij->i", quaternions[k], quaternions[k - 1]) < 0.0
-        quaternions[k, against] *= -1.0
-    return np.concatenate([bodies[..., :3, 3], quaternions], axis=-1)
+    turns = quaternions_of(bodies[..., :3, :3])
+    turns *= near_signs(turns)[..., None]
+    return np.concatenate([bodies[..., :3, 3], turns], axis=-1)
 
 
 def _mesh(surface: Surface, textures: Sequence[Texture]) -> Description:
