@@ -376,8 +376,10 @@ class Mechanism(Tabular, Extended):
         Parameters
         ----------
         what : "joint_loads", or a `LoadRequest` that says all of it; "inverse_dynamics",
-            "bias_forces", "mass_matrix", "forward_dynamics" or "constraints", in which force
-            elements have no part (`mbd.Equations` has kernels of all that acts)
+            "bias_forces", "mass_matrix", "forward_dynamics", "constraints", or derivatives of
+            these by q (along velocities), v and a or tau, "inverse_dynamics_derivatives" and
+            "forward_dynamics_derivatives"; force elements have no part in them (`mbd.Equations` has
+            kernels of all that acts)
         joints : of "joint_loads"; names, None for all
         parameters : of "joint_loads" of variants of the mechanism; see `LoadSolver`
         q : of "forward_dynamics" with loops, (nq,): where independent rows are chosen (None:

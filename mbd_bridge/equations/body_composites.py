@@ -65,14 +65,21 @@ class BodyComposite(NamedTuple):
         """Return this composite in the parent body's frame."""
         p = motion.position
         turned = motion.rotation @ self.moment
-        w = turned + (0.5 * self.mass) * p
-        px, py, pz = p[0] * w[0], p[1] * w[1], p[2] * w[2]
-        shift = zeros((3, 3), w, p)
-        shift[0, 0], shift[1, 1], shift[2, 2] = 2.0 * (py + pz), 2.0 * (px + pz), 2.0 * (px + py)
-        for i, j in ((0, 1), (0, 2), (1, 2)):
-            shift[i, j] = shift[j, i] = -(p[i] * w[j] + p[j] * w[i])
-        inertia = symmetric_turn(motion.rotation, self.inertia) + shift
+        inertia = symmetric_turn(motion.rotation, self.inertia)
+        inertia = inertia + steiner(p, turned + (0.5 * self.mass) * p)
         return BodyComposite(self.mass, turned + self.mass * p, inertia)
+
+
+def steiner(p: Array, w: Array) -> Array:
+    """Return 2 (p·w) 1 - p wᵀ - w pᵀ: what inertia gains where masses are moved by p, for the
+    first moment w of all of them half-way.
+    """
+    px, py, pz = p[0] * w[0], p[1] * w[1], p[2] * w[2]
+    shift = zeros((3, 3), w, p)
+    shift[0, 0], shift[1, 1], shift[2, 2] = 2.0 * (py + pz), 2.0 * (px + pz), 2.0 * (px + py)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        shift[i, j] = shift[j, i] = -(p[i] * w[j] + p[j] * w[i])
+    return shift
 
 
 class ColumnWrench(NamedTuple):

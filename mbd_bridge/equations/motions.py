@@ -34,14 +34,16 @@ def body_motions(model: Model, q: Array, v: Array) -> list[JointMotion]:
 
     Rotation and position are in the parent body's frame; H, T and their rates in its own axes.
     """
-    motions = []
-    for body in model.bodies:
-        motion = body.type.motion(joint_coordinates(body, q), joint_velocities(body, v))
-        frame = body.placement
-        motions.append(
-            motion._replace(
-                rotation=frame.rotation @ motion.rotation,
-                position=frame.translation + frame.rotation @ motion.position,
-            )
-        )
-    return motions
+    return [
+        body_motion(body, joint_coordinates(body, q), joint_velocities(body, v))
+        for body in model.bodies
+    ]
+
+
+def body_motion(body: Body, q: Array, v: Array) -> JointMotion:
+    """Return a body's motion against its parent body for its own joint's coordinates."""
+    motion, frame = body.type.motion(q, v), body.placement
+    return motion._replace(
+        rotation=frame.rotation @ motion.rotation,
+        position=frame.translation + frame.rotation @ motion.position,
+    )

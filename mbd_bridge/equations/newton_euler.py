@@ -176,29 +176,39 @@ def _generalised(model: Model, actuations: list[Array], *like: Array) -> Array:
 
 
 def _outward(model: Model, motions: list[JointMotion], v: Array, a: Array) -> list[Rates]:
-    # The ground does not turn; lifting it by -g is the same as pulling every body down by g.
-    ground = Rates(np.zeros(3), np.zeros((3, 3)), -model.gravity)
+    ground, still = Rates(np.zeros(3), np.zeros((3, 3)), lifted_ground(model)), np.zeros(3)
     alphas: list[Array] = []
     rates: list[Rates] = []
     for body, motion in zip(model.bodies, motions, strict=True):
-        parent = rates[body.parent] if body.parent >= 0 else ground
-        turn = motion.rotation.T
+        root = body.parent < 0
+        parent, alpha = (ground, still) if root else (rates[body.parent], alphas[body.parent])
         rate, accel = joint_velocities(body, v), joint_velocities(body, a)
-        w, u = motion.angular @ rate, motion.linear @ rate
-        carried = turn @ parent.omega
-        omega = carried + w
-        alpha = cross(carried, w) + motion.angular @ accel + motion.angular_rate @ rate
-        if body.parent >= 0:
-            alpha = alpha + turn @ alphas[body.parent]
-        acceleration = (
-            turn @ (parent.acceleration + parent.field @ motion.position)
-            + cross(2.0 * carried + w, u)
-            + motion.linear @ accel
-            + motion.linear_rate @ rate
-        )
+        omega, alpha, acceleration = rates_of_child(motion, rate, accel, parent, alpha)
         alphas.append(alpha)
         rates.append(Rates(omega, acceleration_field(omega, alpha), acceleration))
     return rates
+
+
+def lifted_ground(model: Model) -> Array:
+    """Return the acceleration of the ground: lifting it by -g pulls every body down by g."""
+    return -model.gravity
+
+
+def rates_of_child(
+    motion: JointMotion, v: Array, a: Array, parent: Rates, alpha: Array
+) -> tuple[Array, Array, Array]:
+    """Return ω, α and r̈ of a body from those of its parent, and its joint's own v and a."""
+    turn = motion.rotation.T
+    w, u = motion.angular @ v, motion.linear @ v
+    carried = turn @ parent.omega
+    own = cross(carried, w) + motion.angular @ a + motion.angular_rate @ v
+    acceleration = (
+        turn @ (parent.acceleration + parent.field @ motion.position)
+        + cross(2.0 * carried + w, u)
+        + motion.linear @ a
+        + motion.linear_rate @ v
+    )
+    return carried + w, own + turn @ alpha, acceleration
 
 
 def body_rates(model: Model, q: Array, v: Array, a: Array) -> list[Rates]:
@@ -244,11 +254,15 @@ def _onto(at_bodies: list[Array], motions: list[JointMotion], children: Sequence
     """Return the sum of the children's wrenches at the parent body's origin, in its axes."""
     total = np.zeros(6)
     for child in children:
-        motion, wrench = motions[child], at_bodies[child]
-        force = motion.rotation @ wrench[:3]
-        moment = motion.rotation @ wrench[3:] + cross(motion.position, force)
-        total = total + np.concatenate([force, moment])
+        total = total + on_parent(motions[child], at_bodies[child])
     return total
+
+
+def on_parent(motion: JointMotion, wrench: Array) -> Array:
+    """Return a wrench (6,) on a body at its parent's origin, in the parent's axes."""
+    force = motion.rotation @ wrench[:3]
+    moment = motion.rotation @ wrench[3:] + cross(motion.position, force)
+    return np.concatenate([force, moment])
 
 
 def generalised_force(motion: JointMotion, wrench: Array) -> Array:

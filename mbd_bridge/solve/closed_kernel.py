@@ -101,16 +101,16 @@ def kernel_of(
     Raises
     ------
     ModelError
-        ``"inverse_dynamics"`` with loops: the actuators depend on which joints have one.
+        ``"inverse_dynamics"`` or derivatives with loops: the actuators depend on which joints have
+        one.
     """
     model = prepared.model
-    if not model.has_loops or what not in ("forward_dynamics", "inverse_dynamics"):
+    if not model.has_loops or what in ("mass_matrix", "bias_forces", "constraints"):
         return prepared.kernel(what, links)
-    if what == "inverse_dynamics":
+    if what != "forward_dynamics":
         raise ModelError(
-            "a mechanism with loops has no kernel of inverse_dynamics: its actuators depend on "
-            "which "
-            "joints are actuated. Use inverse_dynamics(q, v, a, actuated=[...]) or "
+            f"a mechanism with loops has no kernel of {what}: its actuators depend on "
+            "which joints are actuated. Use inverse_dynamics(q, v, a, actuated=[...]) or "
             "constrained_dynamics(actuated=[...]).inverse; M a + h of the tree is mass_matrix and "
             "bias_forces"
         )

@@ -5,6 +5,7 @@
     mass_matrix        M(q)                                   KimYou97 (15)
     forward_dynamics   v̇ = M⁻¹ (τ - h), with the pivots of M
     constraints        Φ, Φ_q, γ of the cut joints               Lee94 (13), (17), (18)
+    inverse_dynamics_derivatives, forward_dynamics_derivatives: see `derivatives`
 
 M and h come from body-fixed axes, which need the fewest operations and keep the most digits; the
 papers' state vectors give the same (tests; docs/theory.md has counts and digits). For long chains
@@ -36,6 +37,13 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.solve.derivatives import (
+    ForwardDerivatives,
+    InverseDerivatives,
+    forward_derivatives,
+    inverse_derivatives,
+    through_the_recursion,
+)
 from mbd_bridge.solve.factor import (
     articulated_is_cheaper,
     elimination_operations,
@@ -47,7 +55,13 @@ from mbd_bridge.solve.model_kernel import model_kernel, shared_kernel, variants_
 from mbd_bridge.solve.wrenches import Axes
 
 Dynamics = Literal[
-    "inverse_dynamics", "bias_forces", "mass_matrix", "forward_dynamics", "constraints"
+    "inverse_dynamics",
+    "bias_forces",
+    "mass_matrix",
+    "forward_dynamics",
+    "constraints",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
 ]
 """What can be prepared."""
 
@@ -101,6 +115,14 @@ def traceable(
         found = constraints(model, state_vectors(model, q, v))
         return found.phi, found.phi_q, found.gamma
 
+    def inverse_by(q: Array, v: Array, a: Array, *rest: Array) -> InverseDerivatives:
+        if model.flexible or (links and axes == "world"):  # wrenches that do not turn with q
+            return through_the_recursion(model, inverse, q, v, a, *rest)
+        return inverse_derivatives(model, q, v, a, external_on(links, *rest))
+
+    def forward_by(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
+        return forward_derivatives(model, lambda *state: inverse_by(*state, *rest), q, v, tau)
+
     table = {
         "inverse_dynamics": Traceable({"q": nq, "v": nv, "a": nv, **carrying}, ("tau",), inverse),
         "bias_forces": Traceable({"q": nq, "v": nv, **carrying}, ("h",), bias),
@@ -109,6 +131,12 @@ def traceable(
             {"q": nq, "v": nv, "tau": nv, **carrying}, ("a", "pivots"), forward
         ),
         "constraints": Traceable({"q": nq, "v": nv}, ("phi", "phi_q", "gamma"), cut),
+        "inverse_dynamics_derivatives": Traceable(
+            {"q": nq, "v": nv, "a": nv, **carrying}, InverseDerivatives._fields, inverse_by
+        ),
+        "forward_dynamics_derivatives": Traceable(
+            {"q": nq, "v": nv, "tau": nv, **carrying}, ForwardDerivatives._fields, forward_by
+        ),
     }
     if what not in table:
         raise ModelError(unknown_name("function", what, table))
@@ -254,9 +282,41 @@ class ForwardDynamics:
         return out
 
 
+class ForwardDynamicsDerivatives:
+    """Accelerations and their derivatives of one mechanism, prepared once; as `ForwardDynamics`.
+
+    Attributes
+    ----------
+    kernel : the one kernel that does it all; or None: the factors are too many to compile
+    """
+
+    def __init__(self, model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> None:
+        self.kernel: Kernel | None = None
+        pattern = mass_pattern(model)
+        substitutions = 3 * model.nv * int(pattern.sum())  # as many entries as L and Lᵀ have
+        if elimination_operations(pattern) + substitutions <= LARGEST:
+            self.kernel = prepare(model, "forward_dynamics_derivatives", links, axes)
+            return
+        self._forward = ForwardDynamics(model, links, axes)
+        self._inverse = prepare(model, "inverse_dynamics_derivatives", links, axes)
+
+    def __call__(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1
+    ) -> tuple[Array, ...]:
+        """Return what `ForwardDerivatives` lists but the pivots, of one state or of N."""
+        if self.kernel is not None:
+            return tuple(self.kernel(q, v, tau, *external, threads=threads)[:4])
+        a = self._forward(q, v, tau, *external, threads=threads)
+        _, by_q, by_v, M = self._inverse(q, v, a, *external, threads=threads)
+        both = np.concatenate([-by_q, -by_v, np.broadcast_to(np.eye(M.shape[-1]), M.shape)], -1)
+        return a, *np.split(_solve(M, both), 3, axis=-1)
+
+
 def _solve(M: Array, force: Array) -> Array:
+    if force.ndim < M.ndim:
+        return _solve(M, force[..., None])[..., 0]
     try:
-        return np.asarray(np.linalg.solve(M, force[..., None])[..., 0])
+        return np.linalg.solve(M, force)
     except np.linalg.LinAlgError:
         raise SolveError(
             "the mass matrix is singular: something that moves has no mass. `mbd check` names it"

@@ -1,4 +1,4 @@
-"""Every URDF that pinocchio reads: rnea, aba and crba with external forces, beside pinocchio's.
+"""Every URDF that pinocchio reads: rnea, aba, crba and derivatives with forces, beside pinocchio's.
 
 python -m tests.bridges.every_urdf
 """
@@ -41,6 +41,28 @@ def difference(model: pin.Model) -> float:
     return max(np.abs(x - y).max() / max(1.0, np.abs(y).max()) for x, y in pairs)
 
 
+def derivatives_difference(model: pin.Model, *, forward: bool = True) -> float:
+    """Largest difference of the derivatives with forces on all joints, of the largest number."""
+    if not model.nv:
+        return 0.0
+    rng = np.random.default_rng(2)
+    q = pin.integrate(model, pin.neutral(model), rng.normal(size=model.nv))
+    v, a = rng.normal(size=(2, model.nv))
+    forces = [pin.Force(rng.normal(size=6)) for _ in range(model.njoints)]
+    data, ready = model.createData(), bridge.prepare(model)
+    pairs = [(bridge.computeRNEADerivatives, pin.computeRNEADerivatives)]
+    M = bridge.crba(ready, None, q)
+    if forward and np.linalg.cond(M) < 1e6:
+        pairs.append((bridge.computeABADerivatives, pin.computeABADerivatives))
+    worst = 0.0
+    for ours, theirs in pairs:
+        expected = [x.copy() for x in theirs(model, data, q, v, a, forces)]
+        expected[2] = np.triu(expected[2]) + np.triu(expected[2], 1).T
+        for x, y in zip(ours(ready, None, q, v, a, forces), expected, strict=True):
+            worst = max(worst, np.abs(x - y).max() / max(1.0, np.abs(y).max()))
+    return worst
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     count, refused, worst = 0, 0, 0.0
@@ -50,7 +72,7 @@ def main() -> None:
         except (ValueError, RuntimeError):
             refused += 1
             continue
-        found = difference(model)
+        found = max(difference(model), derivatives_difference(model))
         count, worst = count + 1, max(worst, found)
         if found > 1e-11:
             print(f"{name}: {found:.1e}")

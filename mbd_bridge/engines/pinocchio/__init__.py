@@ -4,6 +4,7 @@
 - `to_pinocchio` makes a ``pinocchio.Model`` of ours;
 - `Twin` converts states and forces between the two;
 - `prepare`, `rnea`, `aba`, `crba`, `joint_forces` keep pinocchio's calls and run our kernels;
+- `computeRNEADerivatives`, `computeABADerivatives` and others give derivatives of dynamics;
 - `computeFrameJacobian`, `centerOfMass`, `ccrba` and others do so for frames and the whole;
 - `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
 """
@@ -27,6 +28,14 @@ from mbd_bridge.engines.pinocchio.drop_in import (
     nonLinearEffects,
     prepare,
     rnea,
+)
+from mbd_bridge.engines.pinocchio.drop_in_derivatives import (
+    computeABADerivatives,
+    computeGeneralizedGravityDerivatives,
+    computeMinverse,
+    computeRNEADerivatives,
+    computeStaticTorque,
+    computeStaticTorqueDerivatives,
 )
 from mbd_bridge.engines.pinocchio.drop_in_kinematics import (
     ccrba,
@@ -53,14 +62,20 @@ __all__ = [
     "aba",
     "ccrba",
     "centerOfMass",
+    "computeABADerivatives",
     "computeCentroidalMap",
     "computeCentroidalMomentum",
     "computeFrameJacobian",
     "computeGeneralizedGravity",
+    "computeGeneralizedGravityDerivatives",
     "computeJointJacobians",
     "computeKineticEnergy",
     "computeMechanicalEnergy",
+    "computeMinverse",
     "computePotentialEnergy",
+    "computeRNEADerivatives",
+    "computeStaticTorque",
+    "computeStaticTorqueDerivatives",
     "constraintDynamics",
     "constraint_dynamics",
     "crba",

@@ -205,6 +205,10 @@ class PreparedModel:
         v = self.checked(v, name)
         return v if self._same_rates else v[..., self.inverse_order]
 
+    def motion(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, fext: Forces) -> tuple[Array, ...]:
+        """Return inputs of kernels in our order: q, v, a, and external forces if there are any."""
+        return self.coordinates(q), self.rates(v), self.rates(a, "a"), *self.external(fext)
+
     def external(self, fext: Forces) -> tuple[Array, ...]:
         """Return external forces as an input of kernels; none for None."""
         if fext is None:
@@ -282,7 +286,7 @@ def rnea(
     For one state ``data.f`` is filled, too, by `joint_forces`: one kernel gives both.
     """
     ready = prepared(model)
-    arrays = _motion(ready, q, v, a, fext)
+    arrays = ready.motion(q, v, a, fext)
     pushed = len(arrays) > 3
     if data is None or arrays[0].ndim > 1:
         (tau,) = ready.kernel("inverse_dynamics", pushed)(*arrays)
@@ -291,12 +295,6 @@ def rnea(
         for number, force in enumerate(forces, 1):
             data.f[number] = pin.Force(force)  # data.f[0] is no result of pinocchio's rnea
     return _give(data, "tau", tau[..., ready.order])
-
-
-def _motion(
-    model: PreparedModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, fext: Forces
-) -> tuple[Array, ...]:
-    return model.coordinates(q), model.rates(v), model.rates(a, "a"), *model.external(fext)
 
 
 def nonLinearEffects(model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
@@ -351,7 +349,7 @@ def joint_forces(
     joint's origin, in the joint's frame. Row 0, the universe, is zero.
     """
     ready = prepared(model)
-    arrays = _motion(ready, q, v, a, fext)
+    arrays = ready.motion(q, v, a, fext)
     forces = ready.forces(len(arrays) > 3)(*arrays)[1]
     return np.concatenate([np.zeros((*forces.shape[:-2], 1, 6)), forces], axis=-2)
 

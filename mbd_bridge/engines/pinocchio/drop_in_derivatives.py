@@ -1,0 +1,120 @@
+"""pinocchio's derivatives of dynamics, run by our kernels.
+
+As in `drop_in`: q, v, a and tau are pinocchio's, one state or (N, n) arrays of states. Derivatives
+by q are along velocities, as pinocchio's: the change for a small step of ``pinocchio.integrate``.
+Matrices are (nv, nv) or (N, nv, nv), and whole where pinocchio fills one triangle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from mbd_bridge.engines.pinocchio.drop_in import (
+    AnyModel,
+    Forces,
+    PreparedModel,
+    crba,
+    prepared,
+    quick,
+    rnea,
+)
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.solve.dynamics import ForwardDynamicsDerivatives
+
+Three = tuple[Array, Array, Array]
+
+
+def computeRNEADerivatives(
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    fext: Forces = None,
+) -> Three:
+    """Return the derivatives of the torques by q, v and a, as ``pinocchio``'s function.
+
+    For one state ``data.dtau_dq``, ``dtau_dv``, ``M`` and ``tau`` are filled.
+    """
+    ready = prepared(model)
+    arrays = ready.motion(q, v, a, fext)
+    outputs = ready.kernel("inverse_dynamics_derivatives", len(arrays) > 3)(*arrays)
+    return _filled(ready, data, ("tau", "dtau_dq", "dtau_dv", "M"), outputs)
+
+
+def computeABADerivatives(
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    fext: Forces = None,
+) -> Three:
+    """Return the derivatives of the accelerations by q, v and tau, as ``pinocchio``'s function.
+
+    For one state ``data.ddq_dq``, ``ddq_dv``, ``Minv`` and ``ddq`` are filled.
+    """
+    ready = prepared(model)
+    more = ready.external(fext)
+    kernel = ready.kept(("forward derivatives", bool(more)), lambda: _forward(ready, bool(more)))
+    outputs = kernel(ready.coordinates(q), ready.rates(v), ready.rates(tau, "tau"), *more)
+    return _filled(ready, data, ("ddq", "ddq_dq", "ddq_dv", "Minv"), outputs)
+
+
+def _forward(model: PreparedModel, pushed: bool) -> Any:
+    dynamics = ForwardDynamicsDerivatives(model.twin.ours, model.links if pushed else ())
+    return dynamics if dynamics.kernel is None else quick(model, dynamics.kernel, 4)
+
+
+def computeMinverse(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
+    """Return the inverse of the mass matrix, as ``pinocchio``'s function: ``data.Minv``."""
+    inverse = np.linalg.inv(crba(model, None, q))
+    if data is not None and inverse.ndim == 2:
+        data.Minv = inverse
+    return inverse
+
+
+def computeGeneralizedGravityDerivatives(
+    model: AnyModel, data: pin.Data | None, q: ArrayLike
+) -> Array:
+    """Return the derivatives of the torques at rest by q, as ``pinocchio``'s function."""
+    return computeStaticTorqueDerivatives(model, data, q)
+
+
+def computeStaticTorque(
+    model: AnyModel, data: pin.Data | None, q: ArrayLike, fext: Forces = None
+) -> Array:
+    """Return the torques at rest under external forces, as ``pinocchio``'s: ``data.tau``."""
+    still = _still(model, q)
+    return rnea(model, data, q, still, still, fext)
+
+
+def computeStaticTorqueDerivatives(
+    model: AnyModel, data: pin.Data | None, q: ArrayLike, fext: Forces = None
+) -> Array:
+    """Return the derivatives of the torques at rest by q, as ``pinocchio``'s function."""
+    still = _still(model, q)
+    return computeRNEADerivatives(model, None, q, still, still, fext)[0]
+
+
+def _still(model: AnyModel, q: ArrayLike) -> Array:
+    return np.zeros((*np.shape(q)[:-1], prepared(model).v_size))
+
+
+def _filled(
+    model: PreparedModel, data: pin.Data | None, fields: tuple[str, ...], outputs: Any
+) -> Three:
+    """Return three matrices in pinocchio's order, its data filled with them and with the values."""
+    values, *matrices = outputs
+    order = model.order
+    first, second, third = (
+        np.asarray(matrix[..., order, :][..., order]) for matrix in matrices[:3]
+    )
+    if data is not None and values.ndim == 1:
+        for field, value in zip(fields, (values[order], first, second, third), strict=True):
+            setattr(data, field, value)
+    return first, second, third

@@ -1,0 +1,145 @@
+"""Derivatives of dynamics: joint by joint against forward mode and against steps of the motion."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.kernels import trace
+from mbd_bridge.model import Builder, build_model
+from mbd_bridge.solve import prepare
+from mbd_bridge.solve.derivatives import (
+    ForwardDerivatives,
+    InverseDerivatives,
+    inverse_derivatives,
+    through_the_recursion,
+)
+from mbd_bridge.solve.dynamics import LARGEST, ForwardDynamicsDerivatives, traceable
+from tests.robots import robot
+from tests.sample import sample
+from tests.trees import random_state, random_tree
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+ROUNDING = 1e-11
+"""Of the largest entry: some thousand products either way."""
+
+
+def agree(ours, expected, tolerance=ROUNDING):
+    for x, y in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max()))
+
+
+def a_tree(seed, floating=False):
+    rng = np.random.default_rng(seed)
+    builder = random_tree(rng, 7, mimics=0.3)
+    model = build_model(builder.description(), floating=floating)
+    return model, random_state(model, rng), rng
+
+
+@sample(8)
+@given(SEEDS, st.booleans())
+def test_joint_by_joint_is_forward_mode_through_the_recursion(seed, floating):
+    model, state, rng = a_tree(seed, floating)
+    links = (0, len(model.links) - 1)
+    pushes = rng.normal(size=12)
+    inverse = traceable(model, "inverse_dynamics", links).function
+    external = {links[0]: pushes[:6], links[1]: pushes[6:]}
+    expected = through_the_recursion(model, inverse, *state, pushes)
+    agree(inverse_derivatives(model, *state, external), expected)
+    kernel = prepare(model, "inverse_dynamics_derivatives", links)
+    agree(kernel(*state, pushes), expected)
+
+
+@sample(4)
+@given(SEEDS, st.booleans())
+def test_derivatives_by_q_are_those_along_the_velocities(seed, floating):
+    model, (q, v, a), _ = a_tree(seed, floating)
+    function = traceable(model, "inverse_dynamics").function
+    h, columns = 1e-5, []
+    for unit in np.eye(model.nv):
+        ahead, behind = (function(model.integrate(q, s * h * unit), v, a)[0] for s in (1, -1))
+        columns.append((ahead - behind) / (2 * h))
+    agree([inverse_derivatives(model, q, v, a).by_q], [np.array(columns).T], 1e-7)
+
+
+@sample(4)
+@given(SEEDS, st.booleans())
+def test_derivatives_of_accelerations_undo_those_of_torques(seed, floating):
+    model, (q, v, a), _ = a_tree(seed, floating)
+    inverse = inverse_derivatives(model, q, v, a)
+    forward = ForwardDerivatives(*prepare(model, "forward_dynamics_derivatives")(q, v, inverse.tau))
+    agree([forward.a], [a], 1e-7)
+    agree([inverse.by_a @ forward.by_tau], [np.eye(model.nv)], 1e-7)
+    agree(
+        [inverse.by_a @ forward.by_q, inverse.by_a @ forward.by_v], [-inverse.by_q, -inverse.by_v]
+    )
+
+
+def test_wrenches_in_the_axes_of_the_world_do_not_turn_with_the_links():
+    model = build_model(robot_of(("revolute", "spherical")).description())
+    state = random_state(model, np.random.default_rng(0))
+    tip, push = len(model.links) - 1, np.arange(1.0, 7.0)
+    by_q = {
+        axes: prepare(model, "inverse_dynamics_derivatives", (tip,), axes)(*state, push)[1]
+        for axes in ("link", "world")
+    }
+    world = traceable(model, "inverse_dynamics", (tip,), "world").function
+    h, unit = 1e-5, np.eye(model.nv)[1]
+    ahead, behind = (
+        world(model.integrate(state[0], s * h * unit), *state[1:], push)[0] for s in (1, -1)
+    )
+    agree([by_q["world"][:, 1]], [(ahead - behind) / (2 * h)], 1e-7)
+    assert np.abs(by_q["world"] - by_q["link"]).max() > 0.1
+
+
+def robot_of(kinds):
+    builder = Builder("chain", root="link0").link("link0", 1.0)
+    for k, kind in enumerate(kinds, 1):
+        builder.link(f"link{k}", 2.0, (0.1, 0.2, 0.3), (0.3, 0.4, 0.5))
+        builder.joint(
+            f"joint{k}", kind, f"link{k - 1}", f"link{k}", (0.3, 0.0, 0.4), axis=(0, 1, 1)
+        )
+    return builder
+
+
+def test_flexible_links_go_through_the_recursion():
+    arm = mbd.load("urdf/flexible_robot_arm.urdf")
+    state = random_state(arm.model, np.random.default_rng(1))
+    found = InverseDerivatives(*prepare(arm.model, "inverse_dynamics_derivatives")(*state))
+    np.testing.assert_allclose(found.by_a, arm.mass_matrix(state[0]), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("pb/kuka_iiwa/model", 0.6), ("erd/talos/talos_reduced", 0.45)]
+)
+def test_fewer_operations_than_forward_mode_through_the_recursion(name, share):
+    model = mbd.load(robot(name)).model
+    inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
+    inverse = traceable(model, "inverse_dynamics").function
+    counts = [
+        sum(trace(function, inputs).counts().values())
+        for function in (
+            lambda *state: inverse_derivatives(model, *state),
+            lambda *state: through_the_recursion(model, inverse, *state),
+        )
+    ]
+    assert counts[0] < share * counts[1]
+
+
+def test_what_is_too_large_to_compile_is_solved_by_lapack(monkeypatch):
+    model, (q, v, a), _ = a_tree(3)
+    whole = ForwardDynamicsDerivatives(model)
+    monkeypatch.setattr("mbd_bridge.solve.dynamics.LARGEST", 0)
+    parts = ForwardDynamicsDerivatives(model)
+    assert whole.kernel is not None and parts.kernel is None and LARGEST > 0
+    agree(parts(q, v, a), whole(q, v, a), 1e-8)
+    many = [np.tile(x, (3, 1)) for x in (q, v, a)]
+    agree([x[2] for x in parts(*many)], whole(q, v, a), 1e-8)
+
+
+def test_a_machine_with_loops_has_no_kernel_of_derivatives():
+    bar = mbd.load("urdf/four_bar.urdf")
+    with pytest.raises(ModelError, match="no kernel of inverse_dynamics_derivatives"):
+        bar.compile("inverse_dynamics_derivatives")
