@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
+
+import mbd_bridge as mbd
 
 WHEELS = {"example-robot-data": "erd", "pybullet": "pb"}
 """Wheels, and what their ids begin with."""
@@ -56,3 +59,12 @@ def installed(*names: str) -> list[str]:
 def own_urdfs() -> dict[str, Path]:
     """Return stem -> path of the project's own models."""
     return {path.stem: path for path in sorted(OWN.glob("*.urdf"))}
+
+
+def heavier(robot: mbd.Mechanism, link: str, factor: float) -> mbd.Mechanism:
+    """Return the robot with another mass in memory, of which its file knows nothing."""
+    bodies = list(robot.model.bodies)
+    at = robot.model.links[robot.model.link_index[link]].body
+    inertia = bodies[at].inertia
+    bodies[at] = replace(bodies[at], inertia=replace(inertia, mass=factor * inertia.mass))
+    return mbd.Mechanism(replace(robot.model, bodies=tuple(bodies)), robot.forces)

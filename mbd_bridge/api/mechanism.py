@@ -80,7 +80,6 @@ from mbd_bridge.solve.wrenches import External
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import OfMechanism as Extended
-    from mbd_bridge.engines.crosscheck import Report
 else:
     from mbd_bridge.base.extensions import Extended
 
@@ -853,16 +852,6 @@ class Mechanism(Tabular, Extended):
         options = CompletionOptions(near, frames, given, tolerance)
         reading = Reading(flag("rest", rest), completion=options)
         return complete_columns(self.model, recorded, time, reading, check=flag("check", check))
-
-    # Comparison with other engines
-
-    def crosscheck(
-        self, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
-    ) -> Report:
-        """Compare with pinocchio and, where it is installed, pybullet; see `crosscheck`."""
-        from mbd_bridge.engines.crosscheck import crosscheck
-
-        return crosscheck(self.model, states=states, seed=seed, pybullet=pybullet)
 
 
 def _asked(function: Callable[..., Any], group: type[Group], options: Mapping[str, Any]) -> Group:

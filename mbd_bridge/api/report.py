@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import PurePath
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
+from mbd_bridge.api.crosscheck import OneMotion, motion_pieces
 from mbd_bridge.api.histories import HistoryRequest, ReportOptions
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import by_name, file_path, known_name
@@ -21,16 +23,17 @@ from mbd_bridge.base.errors import (
 )
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.base.readable import instant, quantity
-from mbd_bridge.engines.crosscheck import crosscheck
+from mbd_bridge.engines.crosscheck import Report, crosscheck
+from mbd_bridge.engines.crosscheck.motion import MotionCheck, with_motions
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.options import EXPONENTS, ConventionOptions
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
 from mbd_bridge.loads.streaming.load_history import watch_loads
-from mbd_bridge.loads.watch import Needs
+from mbd_bridge.loads.watch import Needs, Observer
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
+from mbd_bridge.motion import Motion, MotionParts, Reading
 from mbd_bridge.motion.external import ExternalForces, ExternalGiven, external_forces
 from mbd_bridge.motion.options import ReadingOptions
 from mbd_bridge.motion.pieces import MotionSample
@@ -38,7 +41,6 @@ from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.simulation import Simulation
 from mbd_bridge.simulation.results.simulation import efforts
 from mbd_bridge.solve import LoopReport
-from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.streaming import LoadHistory
@@ -52,11 +54,8 @@ SIZE = (1200, 800)
 MOST_DRAWN = 3
 """Joints whose loads the picture has room for; of more, only that with the largest force."""
 
-OneMotion = Motion | Pieces | str | PathLike[str]
-"""A motion, a motion in pieces, or a file with one."""
-
-SEEN = "seen"
-"""Name of what a report has looked at, among the results of a history."""
+SEEN, CHECK = "seen", "check"
+"""Names of what a report has looked at, and of the cross-check, among the results of a history."""
 
 WHOLE = "motion"
 """Name of the load case of a report about one motion."""
@@ -114,6 +113,7 @@ class Reported:
     worst : its state with the largest force
     external : forces on links along it
     source : makes what the 3-D view shows
+    check : of the loads along it with other engines; None: not asked
     """
 
     name: str
@@ -123,6 +123,7 @@ class Reported:
     worst: WorstState = field(default_factory=WorstState)
     external: ExternalForces | None = None
     source: Callable[[], Source | None] = lambda: None
+    check: Report | None = None
 
 
 class SeenPieces:
@@ -240,8 +241,8 @@ def draw(
     )
 
 
-STATES = 20
-"""Random states at which the other engines are asked."""
+ROWS = 200
+"""Rows of a motion's pieces at which the other engines are asked, beside 20 random states."""
 
 
 @with_options
@@ -322,7 +323,7 @@ def report(
             ]
         else:
             parts = [
-                _along(mechanism, asked, reading, named, options["view"], options["external_in"])
+                _along(mechanism, asked, reading, named, options)
                 for named in named_motions(motion, weights)
             ]
     cases = LoadCases(LoadCase(part.name, part.history, part.weight) for part in parts)
@@ -331,6 +332,11 @@ def report(
     drawn, caption = None, "" if there else "No picture: these load cases were computed before."
     if options["picture"] and there:
         drawn, caption = draw(machine, worst.worst, options["actuated"], worst.external, factor)
+    agreement = None
+    if options["check"]:
+        checks = {"" if part.name == WHOLE else part.name: part.check for part in parts}
+        known = {name: check for name, check in checks.items() if check is not None}
+        agreement = with_motions(crosscheck(mechanism.model), known)
     subject = Subject(
         mechanism.model,
         cases,
@@ -338,7 +344,7 @@ def report(
         loop_report(mechanism, worst.worst.q),
         drawn,
         caption,
-        crosscheck(mechanism.model, states=STATES) if options["check"] else None,
+        agreement,
         title,
         scene(worst.source(), worst.worst.time, factor) if options["view"] else None,
     )
@@ -369,17 +375,21 @@ def _along(
     asked: HistoryRequest,
     reading: Reading,
     named: NamedMotion,
-    view: bool,
-    external_in: Axes,
+    options: ReportOptions,
 ) -> Reported:
     """Return the loads along one motion, and what is seen of it."""
-    own = external_forces(mechanism.model, named.external or None, external_in)
+    own = external_forces(mechanism.model, named.external or None, options["external_in"])
     if own is not None:
         forces = own if asked.external is None else asked.external + own
         asked = replace(asked, external=forces, request=replace(asked.request, links=forces.links))
-    pieces = _pieces(mechanism, named.motion, reading)
-    seen = SeenPieces(Needs.of(asked.request), view)
-    history = asked.along(mechanism, pieces, observers={SEEN: seen})
+    pieces = motion_pieces(mechanism.model, named.motion, reading)
+    seen = SeenPieces(Needs.of(asked.request), options["view"])
+    observers: dict[str, Observer] = {SEEN: seen}
+    with ExitStack() as stack:
+        if options["check"]:
+            acting = mechanism.prepared, asked.external, asked.request.forces
+            observers[CHECK] = stack.enter_context(MotionCheck(*acting, ROWS))
+        history = asked.along(mechanism, pieces, observers=observers)
 
     def source() -> Source | None:
         from mbd_bridge.view.load_scale import applied_along
@@ -394,25 +404,9 @@ def _along(
         return Source(mechanism.model, found.time, found.q, states, asked.request.forces, applied)
 
     said = pieces.name.replace("\\", "/").rpartition("/")[2]
-    return Reported(named.name, named.weight, said, history, seen.worst, asked.external, source)
-
-
-def _pieces(mechanism: Mechanism, motion: OneMotion, reading: Reading) -> Pieces:
-    """Return a motion in pieces, however it was given."""
-    if isinstance(motion, str | PathLike):
-        return pieces_from_file(motion, mechanism.model, reading)
-    if reading.given:
-        raise StateError(
-            f"{reading.given[0]}: for files; this motion was read already: ("
-            f"robot).read_motion(path, {reading.given[0]}=...)"
-        )
-    if isinstance(motion, Motion):
-        return MotionParts(motion, "a motion")
-    if not hasattr(motion, "assumed"):
-        raise StateError(
-            f"motion: expected a Motion, a file, or several by name, got {motion!r:.60}"
-        )
-    return motion
+    check = history.results.get(CHECK)
+    shown = seen.worst, asked.external, source, check
+    return Reported(named.name, named.weight, said, history, *shown)
 
 
 def _check_computed(

@@ -3,6 +3,7 @@
 
 from mbd_bridge.api import (
     convert as converting,
+    crosscheck as checking,
     derivatives,
     flexible,
     pictures,
@@ -51,6 +52,7 @@ class OfMechanism(OfSystem, Shown):
     load_derivatives = derivatives.load_derivatives
     compile_derivatives = derivatives.compile_derivatives
     convert = converting.convert
+    crosscheck = checking.crosscheck
     symbolic = formulas.symbolic
     compensate_sensors = methods.compensate_sensors
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
 
 SUMMARY = "compare loads and dynamics with pinocchio, pybullet and MuJoCo"
@@ -15,16 +16,28 @@ damping as well.
 
   mbd check urdf/kuka_iiwa.urdf --states 50
 
-Out comes a table: quantity, referee, largest relative error, tolerance, where it is worst; then
-a verdict. The exit code is 1 if they disagree.
+Along a MOTION the loads of each joint are compared, with the external forces, payloads, force
+elements and loops of the job: options as those of mbd loads.
+
+  mbd check urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --payload lbr_iiwa_link_7,5
+
+Out comes a table: quantity, largest relative error, tolerance, where it is worst; then a verdict.
+The exit code is 1 if they disagree.
+
 """
+DESCRIPTION += motion_file.TEXT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
+    motion_file.add_pose(parser)
     parser.add_argument(
-        "--states", type=whole_number, default=20, metavar="N", help="random states (20)"
+        "--states",
+        type=whole_number,
+        metavar="N",
+        help="random states (20); of MOTION so many rows of each 65,536 (1000), beside those of "
+        "the largest loads",
     )
     parser.add_argument("--seed", type=from_zero, default=0, help="of the random states (0)")
     parser.add_argument(
@@ -33,24 +46,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="insist on pybullet, or leave it out; default: where it is installed",
     )
+    shared.add_threads(parser)
+    loop_loads.add_arguments(parser)
+    motion_file.add_arguments(parser)
+    external.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the comparison; return 1 on disagreement."""
+    from mbd_bridge.api.crosscheck import check_motion
     from mbd_bridge.cli import DISAGREEMENT, screen
-    from mbd_bridge.engines.crosscheck import crosscheck
 
-    robot = screen.load_robot(options)
-    with screen.waiting("checking"):
-        report = crosscheck(
-            robot.model, states=options.states, seed=options.seed, pybullet=options.pybullet
-        )
+    if options.motion is None and options.q is None:
+        robot = screen.load_robot(options)
+        with screen.waiting("checking"):
+            report = robot.crosscheck(
+                states=options.states, seed=options.seed, pybullet=options.pybullet
+            )
+        on = f"{report.states} states (seed {options.seed}) of {robot.name}"
+    else:
+        robot = loop_loads.load_robot(options)
+        acting = loop_loads.inputs(options, robot, external.read(options, robot))
+        with motion_file.pieces(options, robot.model) as pieces:
+            report = check_motion(acting, pieces, options.states, options.pybullet)
+            screen.say_all(pieces.notes)
+        on = f"{report.at} of {robot.name}"
     console = screen.stdout()
     for table in report.tables():
         screen.show(console, table.title, table, "")
     verdict, comma, rest = report.verdict.partition(",")
-    on = f"on {options.states} states (seed {options.seed}) of {robot.name}"
-    screen.show(console, f"{verdict} {on}{comma}{rest}")
+    screen.show(console, f"{verdict} on {on}{comma}{rest}")
     for reason in report.absent:
         screen.say(f"not asked: {reason}")
     return 0 if report.passed else DISAGREEMENT

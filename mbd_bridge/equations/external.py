@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from mbd_bridge.model.spatial import Array, cross
 
 External = Mapping[int, Array]
 """Link index -> (6,) force (N) and moment (N m) on it, at its frame's origin, in its axes."""
+
+NOTHING: External = MappingProxyType({})
+"""No wrench on any link."""
 
 
 def add(wrenches: dict[int, Array], more: External) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from mbd_bridge.base.arguments import is_all
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.cuts import cut_wrenches
-from mbd_bridge.equations.external import External, add, shift_to_link
+from mbd_bridge.equations.external import NOTHING, External, add, shift_to_link
 from mbd_bridge.equations.motions import body_motions
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import at_body_origin
@@ -28,8 +28,6 @@ from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.options import Formulation
 from mbd_bridge.model import JointMotion, Model, ModelJoint
 from mbd_bridge.model.spatial import Array, Inertia, is_zero, zeros
-
-NOTHING: Mapping[int, Array] = {}
 
 COUPLING = "coupling"
 """Type of cuts that are gears: their actuation is the generalised force on what follows."""

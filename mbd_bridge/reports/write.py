@@ -168,7 +168,7 @@ def checked_in_words(found: Report) -> str:
         return (
             f"{'Checked in part' if loops else 'Checked'}: {programs} ({names}) "
             f"compute{'' if several else 's'} the same for {subject}, to {_parts(worst)}, in "
-            f"{count(found.states, 'random state')}."
+            f"{found.at}."
             + f" Nobody has checked its closed loops ({some(loops, 8)})."
             * bool(loops)
         )

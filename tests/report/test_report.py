@@ -119,9 +119,12 @@ def test_the_verdict_is_that_of_the_cross_check(arm, page):
         rows = by_heading(page, "Other engines", place)
         compared = [one for one in found.rows if one.referee == referee]
         assert f"Against {referee}. 20 random states" in page.read_text(encoding="utf-8")
-        for row, one in zip(rows, compared, strict=True):
+        for row, one in zip(rows, compared, strict=False):
             assert (row["quantity"], row["outcome"]) == (one.quantity, "agrees")
             assert float(row["allowed"]) == one.tolerance > float(row["error"])
+        behind = {row["quantity"] for row in rows[len(compared) :]}
+        assert behind <= {"joint loads along the motion", "actuators' forces along the motion"}
+        assert len(behind) == 2 * ("own reading" in referee and place == 0) or "pybullet" in referee
 
 
 def test_the_tree_is_that_of_the_model(arm, page):

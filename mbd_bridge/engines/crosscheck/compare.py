@@ -22,6 +22,7 @@ from mbd_bridge.base.errors import (
     whole_number,
 )
 from mbd_bridge.base.table import Cell, Series, Table, Tabular
+from mbd_bridge.equations.external import External
 from mbd_bridge.forces.base import bound
 from mbd_bridge.forces.friction import JointFriction
 from mbd_bridge.forces.urdf import file_elements
@@ -77,6 +78,7 @@ class Report(Tabular):
     Attributes
     ----------
     open_loops : loops that nobody compared: the rows are about the open tree only
+    where : at which states; "": random ones
     """
 
     mechanism: str
@@ -85,6 +87,12 @@ class Report(Tabular):
     providers: tuple[str, ...]
     absent: tuple[str, ...] = ()
     open_loops: tuple[str, ...] = ()
+    where: str = ""
+
+    @property
+    def at(self) -> str:
+        """At which states, in words."""
+        return self.where or count(self.states, "random state")
 
     @property
     def passed(self) -> bool:
@@ -134,16 +142,13 @@ class Report(Tabular):
             Series("worst at", "", [row.worst for row in each]),
             Series("note", "", [row.note for row in each]),
         ]
-        caption = (
-            f"{self.states} random states; the largest difference relative to the largest entry of "
-            f"its state."
-        )
+        caption = f"{self.at}; the largest difference relative to the largest entry of its state."
         labels = Series("quantity", "", [row.quantity for row in each])
-        title = f"{self.mechanism}: {self.verdict} at {self.states} random states"
+        title = f"{self.mechanism}: {self.verdict} at {self.at}"
         return Table(title, labels, columns, caption=caption)
 
     def __str__(self) -> str:
-        lines = [f"{self.mechanism}: {self.states} random states"]
+        lines = [f"{self.mechanism}: {self.at}"]
         for table in self.tables():
             lines += [table.title, str(table), ""]
         return "\n".join([*lines, *(f"not asked: {x}" for x in self.absent), self.verdict])
@@ -267,6 +272,9 @@ SINGULAR_MASS = 1e-13
 """A pivot of M below this, relative to M's own diagonal entry, is rounding error: M is singular."""
 
 
+STATES = 20
+"""Random states unless a number is given."""
+
 MOST_STATES = 100_000
 """Random states: more are a slip of the pen."""
 
@@ -278,8 +286,10 @@ class Referee(Protocol):
     joints: tuple[str, ...]
     tolerance: float
 
-    def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return generalised forces (nv,) and the loads of `joints` (J, 6)."""
+    def inverse(
+        self, q: Array, v: Array, a: Array, wrenches: External = ...
+    ) -> tuple[Array, Array]:
+        """Return generalised forces (nv,) and the loads of `joints` (J, 6) under wrenches."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv)."""
@@ -310,7 +320,7 @@ class FullReferee(Referee, Protocol):
 
 
 def crosscheck(
-    model: Model, *, states: int = 20, seed: int = 0, pybullet: bool | None = None
+    model: Model, *, states: int | None = None, seed: int = 0, pybullet: bool | None = None
 ) -> Report:
     """Compare loads, actuators, M, bias and forward dynamics with other engines.
 
@@ -318,7 +328,7 @@ def crosscheck(
 
     Parameters
     ----------
-    states : number of random states
+    states : number of random states; None: 20
     seed : of the random numbers
     pybullet : ask pybullet too; None: if it is installed and the mechanism is one for it
 
@@ -330,7 +340,7 @@ def crosscheck(
     """
     seed = whole_number("seed", seed, least=0)
     pybullet = None if pybullet is None else flag("pybullet", pybullet)
-    states = whole_number("states", states)
+    states = STATES if states is None else whole_number("states", states)
     if states > MOST_STATES:
         raise StateError(f"states: expected 1 to {MOST_STATES}, got {states!r:.60}")
     sample = _Sample(model, states, seed)

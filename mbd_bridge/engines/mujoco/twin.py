@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.engines.mujoco.compiled import BALL, FREE, Compiled, Names, compile_mjcf
+from mbd_bridge.equations.external import NOTHING, External
 from mbd_bridge.files.document import Document
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, quaternion_matrix
@@ -127,7 +128,7 @@ class MujocoReferee:
             )
         compiled = compile_mjcf(description.source, Document(description.source))
         self.name = f"MuJoCo {compiled.engine.__version__}, its own reading of the file"
-        self.twin = MujocoTwin(compiled, model)
+        self.twin, self.links = MujocoTwin(compiled, model), Names(compiled).links
         theirs = compiled.model
         theirs.opt.gravity[:] = model.gravity
         theirs.opt.disableflags |= int(compiled.engine.mjtDisableBit.mjDSBL_CONSTRAINT)
@@ -141,11 +142,25 @@ class MujocoReferee:
                 theirs.dof_damping[dof : dof + body.type.nv] = 0.0
         theirs.jnt_stiffness[np.asarray(theirs.jnt_type) <= BALL] = 0.0
 
-    def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return the generalised forces (nv,) at one state, without springs and damping."""
+    def inverse(
+        self, q: Array, v: Array, a: Array, wrenches: External = NOTHING
+    ) -> tuple[Array, Array]:
+        """Return the generalised forces (nv,) at one state, without springs and damping.
+
+        Parameters
+        ----------
+        wrenches : on links
+        """
         T, rate = self.twin.put(q, v)
-        forces = self.twin.inertia() @ (T @ a + rate) + self.twin.data.qfrc_bias
-        return T.T @ forces, np.zeros((0, 6))
+        data = self.twin.data
+        forces = self.twin.inertia() @ (T @ a + rate) + data.qfrc_bias
+        pushed = np.zeros_like(forces)
+        for link, wrench in wrenches.items():
+            body = self.links.index(self.twin.model.links[link].name)
+            turn = data.xmat[body].reshape(3, 3)
+            acting = turn @ wrench[:3], turn @ wrench[3:], data.xpos[body], body, pushed
+            self.twin.engine.mj_applyFT(self.twin.theirs, data, *acting)
+        return T.T @ (forces - pushed), np.zeros((0, 6))
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv) at one state."""

@@ -13,6 +13,7 @@ import pinocchio as pin
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.engines.pinocchio.twin import Twin, to_pinocchio
 from mbd_bridge.engines.quiet import quiet
+from mbd_bridge.equations.external import NOTHING, External
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 
@@ -43,12 +44,29 @@ class PinocchioReferee:
         self._judged = [at for at in self.twin.places if not model.joint(at.name).turned]
         self.joints = tuple(at.name for at in self._judged)
 
-    def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return the generalised forces (nv,) and the loads of `joints` (J, 6) at one state."""
+    def inverse(
+        self, q: Array, v: Array, a: Array, wrenches: External = NOTHING
+    ) -> tuple[Array, Array]:
+        """Return the generalised forces (nv,) and the loads of `joints` (J, 6) at one state.
+
+        Parameters
+        ----------
+        wrenches : on links
+        """
         t = self.twin
-        tau = pin.rnea(t.model, t.data, t.q(q), t.v(q, v), t.a(q, v, a))
+        tau = pin.rnea(t.model, t.data, t.q(q), t.v(q, v), t.a(q, v, a), self._on_joints(wrenches))
         loads = [t.load(at) for at in self._judged]
         return t.G(q).T @ tau, np.array(loads).reshape(-1, 6)
+
+    def _on_joints(self, wrenches: External) -> Any:
+        """Return wrenches on links as pinocchio's ``fext``: by joint, in the joints' frames."""
+        model, out = self.twin.model, pin.StdVec_Force()
+        out.extend([pin.Force.Zero()] * model.njoints)
+        for link, wrench in wrenches.items():
+            name = self.twin.ours.links[link].name
+            frame = model.frames[model.getFrameId(name, pin.FrameType.BODY)]
+            out[frame.parentJoint] += frame.placement.act(pin.Force(wrench))
+        return out
 
     def mass_matrix(self, q: Array) -> Array:
         """Return M (nv, nv) at one state."""

@@ -20,13 +20,13 @@ from mbd_bridge.engines.pybullet.loaded_body import BASE, LoadedBody
 from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import placement
-from mbd_bridge.equations.external import External, shift_to_link
+from mbd_bridge.equations.external import NOTHING, External, shift_to_link
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.files.elements import unphysical
 from mbd_bridge.model import Model
 from mbd_bridge.model.description import Loop
-from mbd_bridge.model.spatial import Array, Frame
+from mbd_bridge.model.spatial import Array, Frame, quaternion_matrix
 
 # pybullet's own force sensors, as loads of joints by our conventions.
 #
@@ -178,10 +178,33 @@ class PybulletReferee:
             self.G[row, body.v] = body.ratio
             self.offset[row] = body.offset
 
-    def inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return the generalised forces (nv,) at one state; pybullet gives no loads with them."""
+    def inverse(
+        self, q: Array, v: Array, a: Array, wrenches: External = NOTHING
+    ) -> tuple[Array, Array]:
+        """Return the generalised forces (nv,) at one state; pybullet gives no loads with them.
+
+        Its inverse dynamics knows no wrenches on links: they count by its Jacobians.
+        """
         with quiet():
-            return self.G.T @ self._torques(q, v, a), np.zeros((0, 6))
+            torques = self._torques(q, v, a)
+            if wrenches:
+                self.body.write(q, v)
+            for link, wrench in wrenches.items():
+                torques = torques - self._along(link, wrench, q)
+        return self.G.T @ torques, np.zeros((0, 6))
+
+    def _along(self, link: int, wrench: Array, q: Array) -> Array:
+        """Return the forces along pybullet's joints of a wrench on one of our links."""
+        number = next(theirs for theirs, ours in self.body.links.items() if ours == link)
+        if number == BASE:
+            return np.zeros(len(self.G))
+        pose = self.client.getLinkState(self.body.number, number, computeForwardKinematics=1)
+        turn = quaternion_matrix(np.array(pose[1])) @ self.body.centre(number).rotation.T
+        still = [0.0] * len(self.G)
+        at = [list(self.G @ q + self.offset), still, still]
+        # of the link's origin, though pybullet's guide says of its centre of mass
+        linear, angular = self.client.calculateJacobian(self.body.number, number, (0, 0, 0), *at)
+        return np.asarray((turn @ wrench[:3]) @ linear + (turn @ wrench[3:]) @ angular)
 
     def sensed(self, q: Array, v: Array, a: Array) -> Array:
         """Return the loads (J, 6) that the force sensors tell of a step from one state."""
