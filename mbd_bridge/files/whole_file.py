@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, TypeAlias
 
 from mbd_bridge.base.errors import FileError
+from mbd_bridge.base.systems import flags, keep_mode
 
 END = ".part"
 """Of the name that a file has until all is written."""
@@ -145,23 +146,25 @@ def whole_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         if _is_direct(path, mode):
             raise FileError("a file of this kind cannot go into a pipe; use .csv", os.fspath(path))
         name = target.with_name(f".{target.name}.{secrets.token_hex(4)}{END}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        new = os.O_RDWR | os.O_CREAT | os.O_EXCL | flags("O_CLOEXEC")
         # The system takes the umask of this process from what a new file allows.
-        handle = os.open(name, flags, 0o666 if mode is None else stat.S_IMODE(mode))
+        handle = os.open(name, new, 0o666 if mode is None else stat.S_IMODE(mode))
     except OSError as error:
         raise _cannot(path, error) from error
     try:
-        yield name
-        os.fsync(handle)
-        if mode is not None:
-            os.fchmod(handle, stat.S_IMODE(mode))
+        try:
+            yield name
+            os.fsync(handle)
+            if mode is not None:
+                keep_mode(handle, stat.S_IMODE(mode))
+        finally:
+            os.close(handle)  # Windows moves nothing that is open
         os.replace(name, target)
         if work := _WORK.get():
             work.outputs.discard(os.fspath(path))  # what is ours may be read
     except OSError as error:
         raise _cannot(path, error) from error
     finally:
-        os.close(handle)
         with contextlib.suppress(OSError):
             os.unlink(name)
 

@@ -19,7 +19,6 @@ import json
 import os
 import secrets
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -31,6 +30,7 @@ import numpy as np
 
 import mbd_bridge
 from mbd_bridge.base.errors import KernelError
+from mbd_bridge.base.systems import PLAIN, cache_folder, is_private
 from mbd_bridge.kernels.tracing import Graph
 
 MAGIC = b"MBDKERN1"
@@ -66,13 +66,8 @@ def default_directory() -> Path | None:
         raise KernelError(
             f"{VARIABLE}={chosen}: there is no such user; give a folder, or off for none"
         )
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    with contextlib.suppress(RuntimeError):  # no home directory
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches" / "mbd_bridge"
-        if not os.path.isabs(base):
-            return Path.home() / ".cache" / "mbd_bridge"
-    return Path(base) / "mbd_bridge" if base else None
+    base = cache_folder()
+    return None if base is None else Path(base) / "mbd_bridge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +131,14 @@ class Cache:
     def _open_directory(self) -> Path | None:
         """Return the directory if it exists or can be made and nobody else may write to it."""
         place = self.directory if self.directory is not None else default_directory()
-        if place is None or not hasattr(os, "geteuid"):
+        if place is None:
             return None
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             facts = os.lstat(place)
         except (OSError, ValueError):
             return None
-        if not stat.S_ISDIR(facts.st_mode) or not _is_ours(facts):
+        if not stat.S_ISDIR(facts.st_mode) or not is_private(facts):
             return None
         return place
 
@@ -166,20 +161,15 @@ class Cache:
             total -= size
 
 
-def _is_ours(facts: os.stat_result) -> bool:
-    """Return whether the file belongs to this user and nobody else may write to it."""
-    return facts.st_uid == os.geteuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
 def _read_private(path: Path, limit: int) -> bytes | None:
     """Return the content of a plain file of ours, None if it is anything else."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | PLAIN)
     except (OSError, ValueError):
         return None
     try:
         facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode) or not _is_ours(facts):
+        if not stat.S_ISREG(facts.st_mode) or not is_private(facts):
             return None
         if facts.st_size > limit + len(MAGIC) + DIGEST_BYTES:
             return None

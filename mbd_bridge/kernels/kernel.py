@@ -169,7 +169,8 @@ def run(work: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None
 
 
 # A forked child has none of its parent's threads: a pool inherited from it would wait for ever.
-os.register_at_fork(after_in_child=_pools.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
 _ALIGNMENT = 64

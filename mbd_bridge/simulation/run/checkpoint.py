@@ -32,6 +32,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.base.errors import FileError, MbdError, StateError
+from mbd_bridge.base.systems import (
+    PLAIN,
+    WINDOWS,
+    flags,
+    lock as lock_file,
+    read_start,
+    write_start,
+)
 from mbd_bridge.files.whole_file import BLANK, is_sealed, parts_of, seal, whole_path
 from mbd_bridge.forces.acts import Acts
 from mbd_bridge.forces.varying import Sampled
@@ -198,7 +206,7 @@ WORDS = "mbd_bridge holds this lock in process "
 _OURS = re.compile(rf"({WORDS}(\d+)\n)?")
 
 
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS = os.O_RDWR | os.O_CREAT | PLAIN
 
 
 def lock_of(path: Path) -> Path:
@@ -220,19 +228,20 @@ def locked(path: Path) -> Iterator[None]:
     lock = lock_of(path)
     handle = _taken(path, lock)
     try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{WORDS}{os.getpid()}\n".encode(), 0)
+        write_start(handle, f"{WORDS}{os.getpid()}\n".encode())
         yield
     finally:
-        if _is_at(handle, lock):
+        ours = _is_at(handle, lock)
+        if ours and not WINDOWS:
             lock.unlink(missing_ok=True)
         os.close(handle)
+        if ours and WINDOWS:  # which removes nothing that is open
+            with contextlib.suppress(OSError):
+                lock.unlink()
 
 
 def _taken(path: Path, lock: Path) -> int:
     """Return the handle of the lock file, which nobody else holds."""
-    import fcntl  # here: it is not on every system
-
     while True:
         try:
             handle = os.open(lock, _FLAGS, 0o644)
@@ -243,7 +252,7 @@ def _taken(path: Path, lock: Path) -> int:
             ) from None
         try:
             _said(handle, path, lock)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(handle)
         except BlockingIOError:
             said = _said(handle, path, lock)
             os.close(handle)
@@ -265,7 +274,7 @@ def _said(handle: int, path: Path, lock: Path) -> str:
     facts = os.fstat(handle)
     ours = None
     if stat.S_ISREG(facts.st_mode) and facts.st_nlink <= 1:
-        ours = _OURS.fullmatch(os.pread(handle, 200, 0).decode(errors="replace"))
+        ours = _OURS.fullmatch(read_start(handle, 200).decode(errors="replace"))
     if ours is None:
         raise FileError(
             f"{lock.name}, where its lock goes, is not ours, and is left alone. Remove it, or name "
@@ -370,7 +379,7 @@ class Checkpoint:
         self._identity, self._probe = identity, probe
         try:
             # a pipe would wait for its other end
-            handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(self.path, os.O_RDONLY | flags("O_NONBLOCK", "O_CLOEXEC"))
         except FileNotFoundError:
             return None
         except OSError as problem:
