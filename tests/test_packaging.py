@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def test_models_are_named_and_the_shell_prints_their_paths(
 
 
 def test_the_citation_file_has_this_version() -> None:
-    cited = yaml.safe_load((ROOT / "docs" / "CITATION.cff").read_text())
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["version"] == mbd.__version__
     assert {one["abbreviation"] for one in cited["references"]} == {
         "Lee94", "KimYou97", "KimYoo97", "LeeJoo90", "Cho09",
@@ -121,3 +122,21 @@ def test_every_requirement_has_one_lowest_version() -> None:
     names = [line.split("==")[0].lower() for line in lowest()]
     assert {"numpy", "pin", "mujoco", "pybullet", "dask", "pytest", "exudyn"} <= set(names)
     assert len(names) == len(set(names)), sorted(names)
+
+
+def test_every_folder_of_tests_that_contributors_are_sent_to_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    folders = set(re.findall(r"`(tests/[\w/]+)`", text))
+    assert len(folders) > 20
+    assert [name for name in sorted(folders) if not (ROOT / name).is_dir()] == []
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert all((ROOT / link).exists() for link in links)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda p: p.name)
+def test_forms_and_workflows_are_yaml_that_names_what_exists(file: Path) -> None:
+    known = yaml.safe_load(file.read_text())
+    assert known["name"]
+    for step in known.get("jobs", {}).get("test", {}).get("steps", []):
+        command = step.get("run", "")
+        assert "bash" not in command or (ROOT / command.split()[1]).is_file()
