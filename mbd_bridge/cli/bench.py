@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.base.errors import count
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
+from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.engines.crosscheck.bench import Bench, Timing
@@ -34,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--states", type=whole_number, default=100_000, metavar="N", help="in a batch (100000)"
     )
-    parser.add_argument(
-        "--json", type=OutputFile, metavar="FILE", help="write all numbers to a file, in seconds"
-    )
+    add_output(parser, "write all numbers to a file, in seconds", flag="--json")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import add_state
-from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.simulation.options import OwnStepOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -65,22 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_joints(parser, f"for {steps}: whose, or all (default of joint_loads)")
     add_state(parser)
     inputs.add_arguments(parser)
-    parser.add_argument(
-        "--integrator",
-        metavar="NAME",
-        help="of a step: rk4 (default), newmark, hht, generalised_alpha or explicit_newmark",
-    )
+    add_options(parser, OwnStepOptions, ("integrator",), integrator={"default": None})
     for one in _exports().values():
         one.add_arguments(parser)
         parser.description = f"{parser.description}\n{one.DESCRIPTION}"
     parser.add_argument("--name", help="of the C function or model; default: that of the kernel")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="FILE",
-        help="file to write; default of C: stdout",
-    )
+    add_output(parser, "file to write; default of C: stdout")
 
 
 def run(options: argparse.Namespace) -> int:

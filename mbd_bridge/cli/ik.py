@@ -6,7 +6,9 @@ import argparse
 
 from mbd_bridge.cli import motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE
+from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.motion.options import InverseKinematicsOptions
 
 SUMMARY = "inverse kinematics: the motion that takes a frame along a path, within the limits"
 DESCRIPTION = """\
@@ -29,22 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     motion_file.add_near(parser)
     motion_file.add_frame(parser)
-    parser.add_argument(
-        "--no-limits", action="store_true", help="let joints go beyond the limits of the file"
-    )
-    parser.add_argument(
-        "--closed-to",
-        type=float,
-        metavar="RESIDUAL",
-        help="residual at which a row counts as reached, rad or of the machine's size (1e-9)",
-    )
+    limits = {"help": "let joints go beyond the limits of the file"}
+    closed_to = {"flag": "--closed-to", "metavar": "RESIDUAL"}
+    options = InverseKinematicsOptions
+    add_options(parser, options, ("limits", "tolerance"), limits=limits, tolerance=closed_to)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the motion; return 1 if a row is not reached."""
     from mbd_bridge.cli import screen
     from mbd_bridge.files.tables import read_table
-    from mbd_bridge.motion.options import REACHED
     from mbd_bridge.motion.path import motion_along_path
 
     shared.check_table(options)
@@ -54,10 +50,12 @@ def run(options: argparse.Namespace) -> int:
         motion, path = motion_along_path(
             read_table(options.path),
             robot.model,
-            near=motion_file.near(options, robot.model),
-            frames=motion_file.frames(options.frame),
-            limits=not options.no_limits,
-            tolerance=REACHED if options.closed_to is None else options.closed_to,
+            **values(
+                options,
+                InverseKinematicsOptions,
+                near=motion_file.near(options, robot.model),
+                frames=motion_file.frames(options.frame),
+            ),
         )
     motion_file.write(options, robot.model, motion)
     return 0 if path.reached.all() else EXIT_INCOMPLETE

@@ -153,15 +153,17 @@ def output_files(options: argparse.Namespace) -> list[OutputFile]:
     return [value for value in vars(options).values() if isinstance(value, OutputFile)]
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the table's file, which commands that write one have."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="FILE",
-        help="file to write: .csv, .parquet, .npz or .h5; default: CSV to stdout",
-    )
+def add_output(
+    parser: argparse._ActionsContainer,
+    text: str = "file to write: .csv, .parquet, .npz or .h5; default: CSV to stdout",
+    metavar: str = "FILE",
+    *,
+    flag: str = "--output",
+    required: bool = False,
+) -> None:
+    """Add a file that a command writes, as a rule the table -o."""
+    flags = ("-o", flag) if flag == "--output" else (flag,)
+    parser.add_argument(*flags, type=OutputFile, metavar=metavar, required=required, help=text)
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention
-from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
+from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 from mbd_bridge.files.whole_file import PLOT_NAMES, PLOTS
 
 if TYPE_CHECKING:
@@ -42,14 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     parser.add_argument("motion", metavar="FILE", help="motion, or history of loads")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="PICTURE",
-        required=True,
-        help=f"to write: {PLOT_NAMES}",
-    )
+    add_output(parser, f"to write: {PLOT_NAMES}", "PICTURE", required=True)
     parser.add_argument(
         "--kind",
         choices=KINDS,

@@ -8,7 +8,7 @@ from typing import Any
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import cases as case_words, external, loop_loads, motion_file, shared
 from mbd_bridge.cli.options import add_options, values
-from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
+from mbd_bridge.cli.parser import add_output, add_robot, add_stated
 from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.view.options import ExaggerateOptions
 
@@ -34,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     case_words.add_motions(parser)
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, required=True, metavar="FILE.html", help="page to write"
-    )
+    add_output(parser, "page to write", "FILE.html", required=True)
     shared.add_joints(parser, "whose loads; default: all, the cut ones too")
     loop_loads.add_arguments(parser)
     shared.add_exponents(parser)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.cli import external, motion_file, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
 from mbd_bridge.cli.options import add_options
-from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.simulation.options import StepOptions
 from mbd_bridge.view.options import LookOptions, OverlayOptions
 
@@ -77,12 +77,7 @@ def _add_picture(parser: argparse.ArgumentParser) -> None:
         "--web", action="store_true", help="show it in the browser, for this computer only"
     )
     parser.add_argument("--port", type=int, metavar="N", help="of --web, on 127.0.0.1 (a free one)")
-    parser.add_argument(
-        "--record",
-        type=OutputFile,
-        metavar="FILE",
-        help="write a picture, a film or a page, without a window",
-    )
+    add_output(parser, "write a picture, a film or a page, without a window", flag="--record")
     parser.add_argument(
         "--time",
         type=float,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mbd_bridge.cli import loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.options import add_options
-from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
+from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 from mbd_bridge.loads.options import WorkspaceOptions
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-refine", action="store_true", help="the samples' extremes only, without the search"
     )
     shared.add_threads(parser, "poses")
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help="write values and poses as .json"
-    )
+    add_output(parser, "write values and poses as .json")
 
 
 def run(options: argparse.Namespace) -> int:

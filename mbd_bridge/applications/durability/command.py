@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
-from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
@@ -62,18 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="count the lengths of force and moment, too (components are what fatigue needs)",
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help="CSV file for the spectra"
-    )
-    parser.add_argument(
-        "--loads",
-        type=OutputFile,
-        metavar="FILE",
-        help="write the loads along the motion there, too: .parquet, .csv, .npz or .h5",
-    )
-    parser.add_argument(
-        "--plot", type=OutputFile, metavar="FILE", help=f"picture of the spectra: {PLOT_NAMES}"
-    )
+    add_output(parser, "CSV file for the spectra")
+    text = "write the loads along the motion there, too: .parquet, .csv, .npz or .h5"
+    add_output(parser, text, flag="--loads")
+    add_output(parser, f"picture of the spectra: {PLOT_NAMES}", flag="--plot")
     add_convention(parser)
     motion_file.add_arguments(parser)
     external.add_arguments(parser)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from mbd_bridge.cli.options import add_options
+from mbd_bridge.simulation.options import OwnStepOptions
+
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
 
@@ -23,9 +26,7 @@ and, with --joints, loads load.JOINT.fx ... are outputs. Without -o it is ROBOT.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--step", type=float, metavar="H", help="of an FMU's integration, s (0.001)"
-    )
+    add_options(parser, OwnStepOptions, ("step",), step={"default": None})
     parser.add_argument("--fmi", type=int, choices=(2, 3), help="version of FMI (3)")
 
 

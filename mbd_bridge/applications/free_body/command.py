@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import OutputFile, add_robot, whole_number
+from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.free_body import NearestInstants, PeakInstants
@@ -45,9 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "one of its components (elbow.fx); or times in s, the nearest rows of MOTION "
         "(where it has stamps of a clock: s after the first)",
     )
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help=".csv, .bdf, .dat, .nas or .blk"
-    )
+    add_output(parser, ".csv, .bdf, .dat, .nas or .blk")
     parser.add_argument(
         "--length", choices=("m", "mm"), default="m", help="unit of length in bulk data (m)"
     )

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli.assemble import guesses
-from mbd_bridge.cli.parser import NamesAction, OutputFile, add_robot
+from mbd_bridge.cli.parser import NamesAction, add_output, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
@@ -51,13 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="displacements that are to be independent",
     )
     parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help="a velocity to be varied")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="PICTURE",
-        help=f"of --over, to write: {PLOT_NAMES}",
-    )
+    add_output(parser, f"of --over, to write: {PLOT_NAMES}", "PICTURE")
 
 
 def run(options: argparse.Namespace) -> int:

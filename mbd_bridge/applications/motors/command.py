@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.cli import external, loop_loads, motion_file, shared
-from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
+from mbd_bridge.cli.parser import add_output, add_robot, add_stated
 from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
@@ -59,12 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     shared.add_joints(parser, "of the motors; default: all")
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help=".csv, .parquet, .npz or .h5"
-    )
-    parser.add_argument(
-        "--plot", type=OutputFile, metavar="FILE", help=f"torque over speed: {PLOT_NAMES}"
-    )
+    add_output(parser, ".csv, .parquet, .npz or .h5")
+    add_output(parser, f"torque over speed: {PLOT_NAMES}", flag="--plot")
     add_stated(parser)
     group = parser.add_argument_group("the motors (repeatable; JOINT 'all' stands for all)")
     for name, (numbers, text) in OPTIONS.items():

@@ -7,7 +7,7 @@ import argparse
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state
 from mbd_bridge.cli.options import add_options
-from mbd_bridge.cli.parser import OutputFile, add_robot
+from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.simulation.options import OwnStepOptions, RecordOptions
 
 EXAMPLE = "mbd run machine.urdf --seconds 60", "at wall-clock pace, with its jitter"
@@ -51,13 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_state(parser)
     inputs.add_arguments(parser)
     add_options(parser, RecordOptions)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="FILE",
-        help="table of the motion: .csv, .parquet, .npz or .h5",
-    )
+    add_output(parser, "table of the motion: .csv, .parquet, .npz or .h5")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,13 +7,14 @@ import contextlib
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any
 
+from mbd_bridge.applications.studies.options import StudyOptions
 from mbd_bridge.applications.studies.run import Executor
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.parser import OutputFile, whole_number
+from mbd_bridge.cli.options import add_options, values
+from mbd_bridge.cli.parser import add_output, whole_number
 
 EXAMPLE = "mbd study variants.yaml --workers 2", "thousands of variants"
 SUMMARY = "simulate thousands to millions of variants that a file describes"
@@ -44,17 +45,15 @@ MOST_TOLD = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("study", metavar="FILE", help="study as YAML (see docs/studies.md)")
-    parser.add_argument("--folder", metavar="FOLDER", help="keep parts there, and go on from them")
+    folder = {"help": "keep parts there, and go on from them"}
+    add_options(parser, StudyOptions, ("folder", "batch"), folder=folder)
     parser.add_argument(
         "--workers", type=whole_number, default=1, metavar="N", help="processes (1: this one)"
     )
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask cluster that computes the parts"
     )
-    parser.add_argument("--batch", type=whole_number, metavar="N", help="variants of a part (4096)")
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help="table: .csv, .parquet, .npz or .h5"
-    )
+    add_output(parser, "table: .csv, .parquet, .npz or .h5")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,20 +65,12 @@ def run(options: argparse.Namespace) -> int:
 
     shared.check_table(options)
     said = read_study(options.study, load)
-    more: dict[str, Any] = {} if options.batch is None else {"batch": options.batch}
     with (
         executor_of(options.workers, options.scheduler) as executor,
         screen.progress("variants", len(said.design)) as progress,
     ):
-        found = study(
-            said.machine,
-            said.design,
-            executor=executor,
-            folder=options.folder,
-            progress=progress,
-            **said.options,
-            **more,
-        )
+        chosen = values(options, StudyOptions, executor=executor, progress=progress)
+        found = study(said.machine, said.design, **{**said.options, **chosen})
     screen.show(screen.stdout(), found.spread())
     if found.reused:
         screen.say(f"{found.reused} of {len(found)} variants read from {options.folder}")
