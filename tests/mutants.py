@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     Mutant(
         "a joint that is turned round keeps its axis",
-        *("model/recut.py", "axis = _opposite(axis)", "axis = tuple(axis)"),
+        *("model/spanning_tree.py", "axis = _opposite(axis)", "axis = tuple(axis)"),
         "mechanism/test_recut.py formats/test_loops.py loads/test_joint_frames.py",
     ),
     Mutant(
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "angles jump at a third of a turn",
-        *("motion/unwrap.py", "> 0.5 * self.turn", "> 0.35 * self.turn"),
+        *("motion/named_source.py", "> 0.5 * self.turn", "> 0.35 * self.turn"),
         "cli/test_angles.py",
     ),
     Mutant(
@@ -239,7 +239,7 @@ MUTANTS = (
     ),
     Mutant(
         "gears that brake lose as gears that drive",
-        "applications/motors/motor_side.py",
+        "applications/motors/duty.py",
         "gears.braking)\n",
         "1.0 / gears.motoring)\n",
         "actuators/test_motor_side.py",

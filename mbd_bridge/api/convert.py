@@ -17,7 +17,7 @@ from mbd_bridge.files.document import LeftOut
 from mbd_bridge.files.sidecars import FLEXIBLE, FORCES, LOOPS, existing_sidecar, sidecar_path
 from mbd_bridge.files.whole_file import inputs_kept, note_input
 from mbd_bridge.files.write import Form, form_of, refuse_stale, write_description
-from mbd_bridge.forces.urdf import file_elements
+from mbd_bridge.forces.files import file_elements
 from mbd_bridge.model import EARTH
 from mbd_bridge.model.description import Description, Joint, Link
 

@@ -16,7 +16,6 @@ from mbd_bridge.base.errors import FileError, warn
 from mbd_bridge.base.extensions import extension, extensions, of_applications
 from mbd_bridge.files import read
 from mbd_bridge.files.input_files import regular_file
-from mbd_bridge.files.kinds import format_of
 from mbd_bridge.files.loops_sidecar import with_sidecar
 from mbd_bridge.files.sidecars import (
     FLEXIBLE,
@@ -26,7 +25,7 @@ from mbd_bridge.files.sidecars import (
     unread_sidecars,
 )
 from mbd_bridge.files.srdf import with_configurations
-from mbd_bridge.files.xml_reader import read_bytes
+from mbd_bridge.files.xml_reader import format_of, read_bytes
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.model.description import Description
@@ -153,7 +152,7 @@ def load(
 
         forces = load_forces(forces, model)
     if from_file and model.description.joint_dynamics:
-        from mbd_bridge.forces.urdf import file_elements  # it imports elements
+        from mbd_bridge.forces.files import file_elements  # it imports elements
 
         forces = (*file_elements(model, forces), *forces)
     given = {"actuators": actuators, "bearings": bearings}

@@ -284,7 +284,7 @@ def report(
     """
     from mbd_bridge.files.whole_file import check_place
     from mbd_bridge.reports import Subject, TitleBlock, write_report
-    from mbd_bridge.view.exaggerate import check_factor
+    from mbd_bridge.view.scales import check_factor
 
     path = file_path("path", path)
     if not path.lower().endswith((".html", ".htm")):
@@ -392,7 +392,7 @@ def _along(
         history = asked.along(mechanism, pieces, observers=observers)
 
     def source() -> Source | None:
-        from mbd_bridge.view.load_scale import applied_along
+        from mbd_bridge.view.scales import applied_along
         from mbd_bridge.view.source import Source
 
         found = seen.motion()

@@ -93,7 +93,7 @@ def _counted_on(name: str, what: FormulaOrTable, model: Model) -> FormulaOrTable
     """Return a table with its angle counted on where it begins again after a turn, and say so."""
     from mbd_bridge.cli import screen
     from mbd_bridge.files.table import Column
-    from mbd_bridge.motion.unwrap import Unwrapping
+    from mbd_bridge.motion.named_source import Unwrapping
 
     if isinstance(what, str):
         return what

@@ -52,7 +52,7 @@ from mbd_bridge.model.description import (
     Link,
     Vector3,
 )
-from mbd_bridge.model.recut import as_cut, turn_round
+from mbd_bridge.model.spanning_tree import as_cut, turn_round
 from mbd_bridge.model.spatial import Inertia
 
 # An SDF file to a description: one model, with the models in it and those that it includes.
@@ -62,7 +62,7 @@ from mbd_bridge.model.spatial import Inertia
 # Which joints carry the tree: first those that a cut could not be (screws, springs, gears,
 # mimics), then those with the fewest degrees of freedom, then in the file's order. So a loop is
 # cut at a ball rather than at a hinge, which leaves the fewest coordinates and constraints. A
-# joint that the tree walks from its child to its parent is turned (`recut.turn_round`).
+# joint that the tree walks from its child to its parent is turned (`spanning_tree.turn_round`).
 #
 # ``<link>`` of SDF: inertia and shapes.
 

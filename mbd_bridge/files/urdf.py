@@ -62,14 +62,22 @@ from mbd_bridge.files.elements import (
     read_shapes,
 )
 from mbd_bridge.files.input_files import regular_file
-from mbd_bridge.files.kinds import Format, format_of
 from mbd_bridge.files.loop_dialects import told_by_others
 from mbd_bridge.files.loops import read_couplings, read_loops
 from mbd_bridge.files.loops_sidecar import Sidecar, actuated_names, read_sidecar
 from mbd_bridge.files.mesh_paths import MeshFinder
 from mbd_bridge.files.sidecars import existing_sidecar
 from mbd_bridge.files.whole_file import note_input
-from mbd_bridge.files.xml_reader import MAX_BYTES, Element, decode, line_of, parse, read_bytes
+from mbd_bridge.files.xml_reader import (
+    MAX_BYTES,
+    Element,
+    Format,
+    decode,
+    format_of,
+    line_of,
+    parse,
+    read_bytes,
+)
 from mbd_bridge.model.description import Description, Geometry, Joint, Link, Transmission, Vector3
 
 # ``.xacro`` files, expanded by the `xacro` package if it is installed.

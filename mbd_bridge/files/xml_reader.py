@@ -1,4 +1,4 @@
-"""Bytes to an XML tree with line numbers, safely.
+"""Bytes to an XML tree with line numbers, safely; and which format of robots' files it is.
 
 No entity is expanded, no DTD read, nothing fetched; size, depth and number of elements are
 bounded. Two habits of real URDF files are forgiven because every other reader forgives them: an
@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from lxml import etree
 
@@ -200,3 +200,60 @@ def _refuse_dtd(text: str, file: str) -> None:
             )
         end = text.find(HIDING[opening], markup.end())
         markup = MARKUP.search(text, end) if end >= 0 else None
+
+
+# Which format a file has, by what stands in it: its name decides for xacro only.
+
+Format = Literal["URDF", "xacro", "MJCF", "SDF"]
+"""What `mbd.load` reads."""
+
+ROOTS: dict[str, Format] = {
+    "robot": "URDF",
+    "mujoco": "MJCF",
+    "mujocoinclude": "MJCF",
+    "sdf": "SDF",
+    "gazebo": "SDF",
+}
+"""The outermost elements, and what they tell."""
+
+BEFORE = {"<!--": "-->", "<?": "?>"}
+"""What may stand before the outermost element, and what ends it."""
+
+TAG = re.compile(r"<([A-Za-z_][\w:.\-]*)")
+
+
+def format_of(path: str, data: bytes) -> Format:
+    """Return the format of a file by its content; what is not known is URDF's reader's to refuse.
+
+    A xacro file is a program, so its name has to say that it is to be run.
+    """
+    root = _root(decode(data, path))
+    form = ROOTS.get(root, "URDF")
+    if form == "URDF" and path.endswith(".xacro"):
+        return "xacro"
+    if root == "mujocoinclude":
+        raise FileError(
+            "this is a part of an MJCF model, to be included by another file; load that one", path
+        )
+    return form
+
+
+def _root(text: str) -> str:
+    """Return the name of the outermost element, "" if none is found.
+
+    Step by step: one regular expression for all takes exponential time on texts made to hurt it.
+    """
+    start = 0
+    while True:
+        while start < len(text) and (text[start].isspace() or text[start] == "\ufeff"):
+            start += 1
+        for opening, closing in BEFORE.items():
+            if text.startswith(opening, start):
+                end = text.find(closing, start + len(opening))
+                if end < 0:
+                    return ""
+                start = end + len(closing)
+                break
+        else:
+            tag = TAG.match(text, start)
+            return tag.group(1) if tag else ""

@@ -8,7 +8,11 @@ from mbd_bridge.forces.actuator import (
 from mbd_bridge.forces.base import Effect as Effect, ForceElement as ForceElement
 from mbd_bridge.forces.bushing import Bushing as Bushing
 from mbd_bridge.forces.drag import Drag as Drag
-from mbd_bridge.forces.files import load_forces as load_forces, save_forces as save_forces
+from mbd_bridge.forces.files import (
+    from_urdf as from_urdf,
+    load_forces as load_forces,
+    save_forces as save_forces,
+)
 from mbd_bridge.forces.friction import JointFriction as JointFriction, LoadFriction as LoadFriction
 from mbd_bridge.forces.general_force import GeneralForce as GeneralForce
 from mbd_bridge.forces.gravity_field import GravityField as GravityField
@@ -25,4 +29,3 @@ from mbd_bridge.forces.tyres import (
     PacejkaTyre as PacejkaTyre,
     SimpleTyre as SimpleTyre,
 )
-from mbd_bridge.forces.urdf import from_urdf as from_urdf

@@ -15,12 +15,13 @@ from mbd_bridge.model.model import (
     ModelJoint,
     ModelLink,
 )
-from mbd_bridge.model.recut import Cuts, recut
 from mbd_bridge.model.spanning_tree import (
+    Cuts,
     Edge,
     TreeEdge,
     distance_matrix,
     path_matrix,
+    recut,
     spanning_tree,
 )
 

@@ -56,7 +56,7 @@ from mbd_bridge.model.model import (
     ModelJoint,
     ModelLink,
 )
-from mbd_bridge.model.recut import Cuts, recut
+from mbd_bridge.model.spanning_tree import Cuts, recut
 from mbd_bridge.model.spatial import Array, Frame, Inertia, lump, rotation_that_takes_z_to
 
 

@@ -31,10 +31,9 @@ from mbd_bridge.files.table import Column, ColumnTable, TableSource
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.frames import Frames, is_frame
-from mbd_bridge.motion.named_source import NamedColumns
+from mbd_bridge.motion.named_source import NamedColumns, Unwrapping
 from mbd_bridge.motion.options import Gaps
 from mbd_bridge.motion.table import EFFORT, LOAD, effort_columns, is_load, measures_effort
-from mbd_bridge.motion.unwrap import Unwrapping
 
 _CLOCKS = (
     "t time times timestamp timestamps time_stamp zeit sec secs seconds x_value elapsed "

@@ -27,12 +27,12 @@ from mbd_bridge.motion.columns import GivenColumns, is_partial
 from mbd_bridge.motion.derivatives import FEWEST
 from mbd_bridge.motion.match_columns import named_columns
 from mbd_bridge.motion.motion import Motion, measured_states, motion_from_table
+from mbd_bridge.motion.named_source import Unwrapping
 from mbd_bridge.motion.partial import PartialMotion, whole_motion
 from mbd_bridge.motion.reading import Reading
 from mbd_bridge.motion.smoothing import OFF, Plan, Smoothing, make_plan
 from mbd_bridge.motion.smoothing.plan import BLOCKS, ROWS as SAMPLED, WHOLE
 from mbd_bridge.motion.table import is_load, without_efforts
-from mbd_bridge.motion.unwrap import Unwrapping
 from mbd_bridge.motion.warnings import MotionWarnings, without_unit
 
 Floats = NDArray[np.float64]

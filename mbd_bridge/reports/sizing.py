@@ -11,7 +11,7 @@ from mbd_bridge.base.readable import quantity
 from mbd_bridge.base.table import Series, Table
 from mbd_bridge.loads.streaming import LoadHistory, SignalStatistics
 from mbd_bridge.model import Model
-from mbd_bridge.motion.limit_use import Use
+from mbd_bridge.motion.peak import Use
 
 
 @dataclass(frozen=True, slots=True)

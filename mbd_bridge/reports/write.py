@@ -21,7 +21,7 @@ from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.model import Model, outline
-from mbd_bridge.motion.limit_use import Use
+from mbd_bridge.motion.peak import Use
 from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports import figures
 from mbd_bridge.reports.page import page, paragraph, subsection, table, verdict

@@ -21,10 +21,9 @@ from mbd_bridge.base.arguments import by_name, flag
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import given, part as group_part, with_options
-from mbd_bridge.forces.acts import Acts, ElementStates
+from mbd_bridge.forces.acts import Acts, ElementStates, does_as_stated
 from mbd_bridge.forces.base import ForceElement, bound, by_names, replaced_by
 from mbd_bridge.forces.parameters import ElementParameters, parameters_of
-from mbd_bridge.forces.stated import does_as_stated
 from mbd_bridge.forces.varying import Input, Sampled
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model, address

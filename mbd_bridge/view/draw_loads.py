@@ -23,10 +23,16 @@ from mbd_bridge.solve.dynamics import prepare_placements
 from mbd_bridge.view import arrows as look
 from mbd_bridge.view.arrows import Arrows, Heads, connectors, ends_of, springs
 from mbd_bridge.view.bending import SLICES
-from mbd_bridge.view.exaggerate import exaggerated
-from mbd_bridge.view.load_scale import Scale, ShownLoad, in_words, round_number, shown_loads
 from mbd_bridge.view.marks import Marks
 from mbd_bridge.view.pieces import Piece
+from mbd_bridge.view.scales import (
+    Scale,
+    ShownLoad,
+    exaggerated,
+    in_words,
+    round_number,
+    shown_loads,
+)
 from mbd_bridge.view.scene import Scene, scene, tell_missing
 from mbd_bridge.view.source import Source
 

@@ -71,7 +71,7 @@ class LookOptions(OverlayOptions, total=False):
 def overlays(model: "Model", options: OverlayOptions) -> "Overlays":
     """Return what is drawn beside the machine, checked."""
     from mbd_bridge.view.draw_loads import Overlays
-    from mbd_bridge.view.exaggerate import check_factor
+    from mbd_bridge.view.scales import check_factor
 
     names, joints = name_list("frames", options["frames"], "links"), options["joints"]
     for name in names:

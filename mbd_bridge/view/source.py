@@ -21,7 +21,7 @@ from mbd_bridge.motion.external import ExternalForces
 from mbd_bridge.simulation import Simulation
 from mbd_bridge.solve import assemble
 from mbd_bridge.solve.check_states import unit_quaternions
-from mbd_bridge.view.load_scale import AppliedWrench, applied_along, applied_in
+from mbd_bridge.view.scales import AppliedWrench, applied_along, applied_in
 
 OF_STATES = ("force", "moment", "actuation", "unique", "actuation_unique")
 """Arrays of loads that have a row for each state."""

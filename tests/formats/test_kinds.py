@@ -10,7 +10,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.files.kinds import format_of
+from mbd_bridge.files.xml_reader import format_of
 
 BEFORE = (
     "",

@@ -10,7 +10,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import build_model, recut
-from mbd_bridge.model.recut import turn_round
+from mbd_bridge.model.spanning_tree import turn_round
 from mbd_bridge.model.spatial import Frame
 from mbd_bridge.solve.constrained import ConstrainedDynamics
 from tests.carry import carry_state, poses

@@ -9,10 +9,10 @@ from mbd_bridge.view import arrows as look, solids
 from mbd_bridge.view.arrows import Arrows, telescope
 from mbd_bridge.view.camera import direction, framing
 from mbd_bridge.view.draw_loads import LONGEST, Overlays, Take
-from mbd_bridge.view.load_scale import Scale, joint_axes, load_frames, round_number, shown_loads
 from mbd_bridge.view.picture import LIGHT, RayCanvas
 from mbd_bridge.view.pieces import CanvasStage
 from mbd_bridge.view.record import Shot, camera_of
+from mbd_bridge.view.scales import Scale, joint_axes, load_frames, round_number, shown_loads
 from mbd_bridge.view.source import Rest, of_simulation
 from tests.robots import own_urdfs
 from tests.trees import random_state, random_tree

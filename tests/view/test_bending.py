@@ -15,8 +15,8 @@ from mbd_bridge.model.flexible.basis import analytic_modes
 from mbd_bridge.view import solids
 from mbd_bridge.view.bending import SLICES, _split, beam_surface, sliced
 from mbd_bridge.view.draw_loads import Overlays, Take
-from mbd_bridge.view.exaggerate import CLOSED, exaggerated, visible_factor
 from mbd_bridge.view.posing import knobs
+from mbd_bridge.view.scales import CLOSED, exaggerated, visible_factor
 from mbd_bridge.view.source import Rest, Source
 from mbd_bridge.view.web import describe
 from tests.flexible.beams import MIDDLE, as_nodes, pendulum as nodal_pendulum, rod

@@ -13,7 +13,7 @@ import mbd_bridge as mbd
 from mbd_bridge.files.surface import Surface
 from mbd_bridge.view import solids
 from mbd_bridge.view.draw_loads import Take
-from mbd_bridge.view.load_scale import shown_loads
+from mbd_bridge.view.scales import shown_loads
 from mbd_bridge.view.source import of_simulation
 from mbd_bridge.view.web import describe, viewer_page
 from mbd_bridge.view.web.description import MOST, clustered, instants, simplified, within

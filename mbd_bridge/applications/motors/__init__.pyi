@@ -10,7 +10,9 @@ from mbd_bridge.applications.motors.actuator import (
 from mbd_bridge.applications.motors.duty import (
     Energies as Energies,
     MotorDuty as MotorDuty,
+    MotorStates as MotorStates,
     Verdict as Verdict,
+    motor_side as motor_side,
 )
 from mbd_bridge.applications.motors.files import (
     Actuators as Actuators,
@@ -18,9 +20,5 @@ from mbd_bridge.applications.motors.files import (
     load_actuators as load,  # noqa: F401 - another name
     save_actuators as save,  # noqa: F401 - another name
 )
-from mbd_bridge.applications.motors.motor_side import (
-    MotorStates as MotorStates,
-    motor_side as motor_side,
-)
 from mbd_bridge.applications.motors.motors import Motors as Motors, MotorsObserver as MotorsObserver
-from mbd_bridge.motion.limit_use import Use as Use
+from mbd_bridge.motion.peak import Use as Use

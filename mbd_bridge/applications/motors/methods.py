@@ -10,8 +10,8 @@ import numpy as np
 from mbd_bridge.api.histories import LoadInputs
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.applications.motors.actuator import Actuator
+from mbd_bridge.applications.motors.duty import MotorStates
 from mbd_bridge.applications.motors.files import Actuators, actuated_coordinates, completed
-from mbd_bridge.applications.motors.motor_side import MotorStates
 from mbd_bridge.applications.motors.motors import Motors, MotorsObserver
 from mbd_bridge.base.arguments import chosen_names, name_list
 from mbd_bridge.base.errors import ModelError

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.applications.motors.actuator import FRICTION, ROTOR, Actuator
-from mbd_bridge.applications.motors.duty import DutyCounter, MotorDuty
-from mbd_bridge.applications.motors.motor_side import MotorStates, motor_side
+from mbd_bridge.applications.motors.duty import DutyCounter, MotorDuty, MotorStates, motor_side
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError, some
 from mbd_bridge.base.named import Named

@@ -24,8 +24,8 @@ from mbd_bridge.base.errors import (
 from mbd_bridge.base.table import Cell, Series, Table, Tabular
 from mbd_bridge.equations.external import External
 from mbd_bridge.forces.base import bound
+from mbd_bridge.forces.files import file_elements
 from mbd_bridge.forces.friction import JointFriction
-from mbd_bridge.forces.urdf import file_elements
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array

@@ -46,7 +46,7 @@ from mbd_bridge.model.description import (
     Loop,
     Mimic,
 )
-from mbd_bridge.model.recut import turn_round
+from mbd_bridge.model.spanning_tree import turn_round
 from mbd_bridge.model.spatial import Frame, Inertia
 
 HINGES = ("revolute", "continuous")

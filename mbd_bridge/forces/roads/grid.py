@@ -20,8 +20,8 @@ from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import FileError, StateError, one_of, real_number
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import regular_file
-from mbd_bridge.forces.roads.base import Road, RoadSurface
 from mbd_bridge.forces.roads.profile import MOST_KNOTS
+from mbd_bridge.forces.roads.shapes import Road, RoadSurface
 from mbd_bridge.functions import Lookup, clip, equal, where
 from mbd_bridge.model.spatial import Array
 

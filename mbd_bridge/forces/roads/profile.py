@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, one_of, real_number, whole_number
-from mbd_bridge.forces.roads.base import Road, RoadSurface
-from mbd_bridge.forces.roads.shapes import TwoTracks
+from mbd_bridge.forces.roads.shapes import Road, RoadSurface, TwoTracks
 from mbd_bridge.functions import Lookup
 from mbd_bridge.model.spatial import Array
 

@@ -30,10 +30,16 @@ from mbd_bridge.view.arrows import THICKNESS, connectors, ends_of
 from mbd_bridge.view.bending import BentLink
 from mbd_bridge.view.camera import direction
 from mbd_bridge.view.draw_loads import LONGEST, Overlays, Take
-from mbd_bridge.view.exaggerate import check_factor, exaggerated, visible_factor
-from mbd_bridge.view.load_scale import Scale, ShownLoad, shown_loads
 from mbd_bridge.view.marks import AXES, CENTRE, centre_of_mass
 from mbd_bridge.view.record import favourable
+from mbd_bridge.view.scales import (
+    Scale,
+    ShownLoad,
+    check_factor,
+    exaggerated,
+    shown_loads,
+    visible_factor,
+)
 from mbd_bridge.view.scene import Part
 from mbd_bridge.view.source import Source
 
