@@ -13,7 +13,7 @@ import numpy as np
 import pybullet
 import pybullet_data
 
-import mbd_bridge.engines.pybullet.drop_in as drop_in
+import mbd_bridge.engines.pybullet as drop_in
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.engines.quiet import quiet
 from tests.bridges.scripts import connected, load
@@ -62,7 +62,7 @@ def course(p, path, steps):
             p.stepSimulation(client)
             rows = p.getJointStatesMultiDof(body, joints, **here)
             found.append([x for row in rows for x in row[0]])
-            unread += p is drop_in and bool(p.stepper(body, client).unread)
+            unread += p is drop_in and bool(p.getStepper(body, client).unread)
     return np.array(found), unread
 
 

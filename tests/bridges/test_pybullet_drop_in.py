@@ -16,7 +16,7 @@ import pybullet_data
 import pytest
 
 import mbd_bridge as mbd
-import mbd_bridge.engines.pybullet.drop_in as drop_in
+import mbd_bridge.engines.pybullet as drop_in
 from mbd_bridge.base.errors import FileError, MbdWarning, ModelError, SolveError, StateError
 from mbd_bridge.engines.pybullet import Stepper
 from tests.bridges import every_body, worlds
@@ -173,7 +173,7 @@ def test_torque_control_is_our_forward_dynamics(h, tmp_path):
                         body, joint, drop_in.TORQUE_CONTROL, force=half * torque, **here
                     )
             drop_in.stepSimulation(client)
-        stepper = drop_in.stepper(body, client)
+        stepper = drop_in.getStepper(body, client)
         run = mbd.load(path).simulate(20 * h, step=h, torque=tau)
         assert np.abs(stepper.q - run.q[-1]).max() < 1e-12
         assert np.abs(stepper.tau - tau).max() == 0.0
@@ -240,7 +240,7 @@ def test_torques_that_nobody_tells_of_move_the_machine_but_give_no_loads():
         assert list(stepper.unread) == [joint.name]
         assert np.abs(stepper.q - told.q).max() < 5e-3
         assert stepper.tau == pytest.approx(told.tau, abs=1e-6)
-        with pytest.raises(StateError, match=r"lbr_iiwa_joint_4.*torque=.*drop_in"):
+        with pytest.raises(StateError, match=r"lbr_iiwa_joint_4.*torque=.*import mbd_bridge"):
             stepper.joint_loads()
         stepper.step()
         stepper.joint_loads()
@@ -292,7 +292,7 @@ def grasp(p):
                     p.setJointMotorControl2(arm, j, p.POSITION_CONTROL, width, force=20, **here)
                 p.stepSimulation(client)
             if p is drop_in:
-                loads = p.stepper(arm, client).joint_loads("panda_hand_joint")
+                loads = p.getStepper(arm, client).joint_loads("panda_hand_joint")
                 weights.append(float(np.linalg.norm(loads.force)))
         return np.array(p.getBasePositionAndOrientation(cube, **here)[0]), weights
 
@@ -357,11 +357,11 @@ def test_gravity_that_is_set_later_and_bases_that_are_turned_act():
             body, joints, drop_in.VELOCITY_CONTROL, forces=[0] * 7, physicsClientId=client
         )
         drop_in.stepSimulation(client)
-        assert not drop_in.stepper(body, client).v.any()
+        assert not drop_in.getStepper(body, client).v.any()
         drop_in.setGravity(0, 0, -9.81, physicsClientId=client)
         drop_in.resetBasePositionAndOrientation(body, [1, 0, 0], [0, 0.6, 0, 0.8], client)
         drop_in.stepSimulation(client)
-        stepper = drop_in.stepper(body, client)
+        stepper = drop_in.getStepper(body, client)
         assert stepper.model.gravity == pytest.approx([9.81 * 0.96, 0, -9.81 * 0.28])
         assert stepper.time == pytest.approx(2 / 240)
         assert np.abs(stepper.v).max() > 1e-3
@@ -387,7 +387,7 @@ def test_what_the_drop_in_cannot_take_over_is_said_at_once(tmp_path):
                 drop_in.loadURDF(name, useFixedBase=True, **options, **here)
             assert drop_in.getNumBodies(client) == 0
         with pytest.raises(StateError, match="none that loadURDF has loaded"):
-            drop_in.stepper(0, client)
+            drop_in.getStepper(0, client)
         arm = drop_in.loadURDF("arm.urdf", useFixedBase=True, **here)
         with pytest.raises(pybullet.error, match="out-of-range"):
             drop_in.setJointMotorControl2(arm, 7, drop_in.TORQUE_CONTROL, force=1.0, **here)

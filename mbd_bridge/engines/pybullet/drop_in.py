@@ -1,33 +1,33 @@
 """pybullet's names over pybullet: a script that imports this moves its machines by our equations.
 
-    import mbd_bridge.engines.pybullet.drop_in as p      # instead of: import pybullet as p
+    import mbd_bridge.engines.pybullet as p      # instead of: import pybullet as p
 
 All names are pybullet's own, with its arguments and results, but for what is defined here. A body
 that ``loadURDF`` loads and that has joints gets a `Stepper`, made at the next ``stepSimulation``,
 which then steps all of them together. Its motors, stops, damping, gears and resets are pybullet's
 and are taken over by the stepper. What pybullet does not tell of is taken here: torques
 (TORQUE_CONTROL) and forces (``applyExternalForce``), which act in the next step, as there. Force
-sensors tell our loads. `stepper` gives the stepper of a body, for its ``joint_loads``.
+sensors tell our loads. ``createConstraint`` between links of one machine closes a loop of ours.
+`getStepper` gives the stepper of a body, for its ``joint_loads``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import MbdError, ModelError, StateError, warn
 from mbd_bridge.engines.pybullet.client import Client, engine
 from mbd_bridge.engines.pybullet.loaded_body import BASE, LoadedBody
-from mbd_bridge.engines.pybullet.stepper import SAME, Stepper, check_beside, gravity_in
+from mbd_bridge.engines.pybullet.machines import Machine
+from mbd_bridge.engines.pybullet.stepper import Stepper, check_beside
 from mbd_bridge.files import read
 from mbd_bridge.model import build_model
-from mbd_bridge.model.description import Description
-from mbd_bridge.model.spatial import Array, Frame
 
 _bullet = engine()
 
@@ -43,33 +43,10 @@ def __getattr__(name: str) -> Any:
 
 
 @dataclass
-class _Machine:
-    """A body that a stepper moves, or will from the next step on.
-
-    Attributes
-    ----------
-    torques : by joint number, what TORQUE_CONTROL adds in the next step, N m or N
-    wrenches : by link number, (6,) what is applied in the next step, at the link's centre of mass,
-        along pybullet's axes there
-    sensors : joint numbers with a force sensor
-    loads : what they tell, by joint number, once it is asked for after a step
-    """
-
-    description: Description
-    floating: bool
-    body: LoadedBody
-    stepper: Stepper | None = None
-    torques: dict[int, Array] = field(default_factory=dict)
-    wrenches: dict[int, Array] = field(default_factory=dict)
-    sensors: set[int] = field(default_factory=set)
-    loads: dict[int, Array] = field(default_factory=dict)
-
-
-@dataclass
 class _World:
     """What is known of a client: its machines by body number, where files are, bodies looked at."""
 
-    machines: dict[int, _Machine] = field(default_factory=dict)
+    machines: dict[int, Machine] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
 
@@ -81,7 +58,7 @@ def _world(client: int) -> _World:
     return _worlds.setdefault(client, _World())
 
 
-def stepper(bodyUniqueId: int, physicsClientId: int = 0) -> Stepper:
+def getStepper(bodyUniqueId: int, physicsClientId: int = 0) -> Stepper:
     """Return the stepper that moves a body, for ``joint_loads`` and its state by names."""
     machines = _world(physicsClientId).machines
     if bodyUniqueId not in machines:
@@ -89,7 +66,7 @@ def stepper(bodyUniqueId: int, physicsClientId: int = 0) -> Stepper:
             f"body {bodyUniqueId} is none that loadURDF has loaded with joints; those are "
             f"{sorted(machines) or 'none'}"
         )
-    return _stepper(machines[bodyUniqueId])
+    return machines[bodyUniqueId].stepper
 
 
 def disconnect(physicsClientId: int = 0) -> None:
@@ -152,7 +129,7 @@ def loadURDF(
     except MbdError as problem:
         removeBody(number, physicsClientId)
         raise type(problem)(f"{problem}; {THEIRS}") from None
-    world.machines[number] = _Machine(description, floating, body)
+    world.machines[number] = Machine(description, floating, body)
     return number
 
 
@@ -170,7 +147,7 @@ def setJointMotorControl2(
     """Set a motor, or apply a torque in the next step, as pybullet does."""
     machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
     if machine is not None:
-        _add(machine.torques, jointIndex, [force])
+        machine.add_torque(jointIndex, [force])
         force = 0.0
     _bullet.setJointMotorControl2(
         bodyUniqueId, jointIndex, controlMode, targetPosition, targetVelocity, force, *values,
@@ -192,7 +169,7 @@ def setJointMotorControlArray(
     machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
     if machine is not None and "forces" in options:
         for joint, force in zip(jointIndices, options["forces"], strict=True):
-            _add(machine.torques, joint, [force])
+            machine.add_torque(joint, [force])
         options["forces"] = [0.0] * len(jointIndices)
     _bullet.setJointMotorControlArray(
         bodyUniqueId, jointIndices, controlMode, physicsClientId=physicsClientId, **options
@@ -212,14 +189,14 @@ def setJointMotorControlMultiDof(
     options = dict(zip((*names, "maxVelocity", "damping"), values, strict=False)) | options
     machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
     if machine is not None and "force" in options:
-        _add(machine.torques, jointIndex, options["force"])
+        machine.add_torque(jointIndex, options["force"])
         options["force"] = [0.0] * len(options["force"])
     _bullet.setJointMotorControlMultiDof(
         bodyUniqueId, jointIndex, controlMode, physicsClientId=physicsClientId, **options
     )
 
 
-def _moved_by_torques(client: int, body: int, mode: int) -> _Machine | None:
+def _moved_by_torques(client: int, body: int, mode: int) -> Machine | None:
     """Return the machine that takes torques of a motor, None of what pybullet moves or drives."""
     return _world(client).machines.get(body) if mode == _bullet.TORQUE_CONTROL else None
 
@@ -239,12 +216,8 @@ def applyExternalForce(
             objectUniqueId, linkIndex, forceObj, posObj, flags, physicsClientId=physicsClientId
         )
         return
-    centre = _centre(machine.body, linkIndex)
-    force, point = np.array(forceObj, dtype=np.float64), np.array(posObj, dtype=np.float64)
-    if flags == _bullet.WORLD_FRAME:
-        turn = centre.rotation.T
-        force, point = turn @ force, turn @ (point - centre.translation)
-    _add(machine.wrenches, linkIndex, np.concatenate([force, np.cross(point, force)]))
+    world = flags == _bullet.WORLD_FRAME
+    machine.add_wrench(linkIndex, forceObj, (0.0, 0.0, 0.0), posObj, world)
 
 
 def applyExternalTorque(
@@ -261,25 +234,19 @@ def applyExternalTorque(
             objectUniqueId, linkIndex, torqueObj, flags, physicsClientId=physicsClientId
         )
         return
-    centre, moment = _centre(machine.body, linkIndex), np.array(torqueObj, dtype=np.float64)
-    if flags == _bullet.WORLD_FRAME:
-        moment = centre.rotation.T @ moment
-    _add(machine.wrenches, linkIndex, np.concatenate([np.zeros(3), moment]))
+    world = flags == _bullet.WORLD_FRAME
+    machine.add_wrench(linkIndex, (0.0, 0.0, 0.0), torqueObj, None, world)
 
 
 def stepSimulation(physicsClientId: int = 0) -> Any:
     """Advance all bodies by a time step: machines by our equations, others by pybullet's."""
     world = _world(physicsClientId)
     _warn_of_others(world, physicsClientId)
-    machines = [(machine, _stepper(machine)) for machine in world.machines.values()]
-    for machine, moved in machines:
-        moved.push(_forces(machine, moved), _wrenches(machine), "link")
+    for machine in world.machines.values():
+        machine.push()
     answer = _bullet.stepSimulation(physicsClientId=physicsClientId)
-    for machine, moved in machines:
-        moved.take()
-        machine.torques.clear()
-        machine.wrenches.clear()
-        machine.loads.clear()
+    for machine in world.machines.values():
+        machine.take()
     return answer
 
 
@@ -318,6 +285,116 @@ def getJointStatesMultiDof(
     return _sensed("getJointStatesMultiDof", bodyUniqueId, jointIndices, physicsClientId)
 
 
+def calculateInverseDynamics(
+    bodyUniqueId: int,
+    objPositions: ArrayLike,
+    objVelocities: ArrayLike,
+    objAccelerations: ArrayLike,
+    flags: int = 0,
+    physicsClientId: int = 0,
+) -> Any:
+    """Return the forces of a body's joints that give accelerations, as pybullet does.
+
+    Of N states (N, n) they are (N, n). Those of a body with a free base are pybullet's own.
+    """
+    given = objPositions, objVelocities, objAccelerations
+    machine = _world(physicsClientId).machines.get(bodyUniqueId)
+    if machine is None or machine.floating:
+        return _bullet.calculateInverseDynamics(
+            bodyUniqueId, *given, flags=flags, physicsClientId=physicsClientId
+        )
+    return machine.calculated("inverse_dynamics", given)
+
+
+def calculateMassMatrix(
+    bodyUniqueId: int, objPositions: ArrayLike, flags: int = 0, physicsClientId: int = 0
+) -> Any:
+    """Return the mass matrix (n, n) of a body's joints, as pybullet does.
+
+    Of N states it is (N, n, n). That of a body with a free base is pybullet's own.
+    """
+    machine = _world(physicsClientId).machines.get(bodyUniqueId)
+    if machine is None or machine.floating:
+        return _bullet.calculateMassMatrix(
+            bodyUniqueId, objPositions, flags=flags, physicsClientId=physicsClientId
+        )
+    return machine.calculated("mass_matrix", [objPositions])
+
+
+def createConstraint(
+    parentBodyUniqueId: int,
+    parentLinkIndex: int,
+    childBodyUniqueId: int,
+    childLinkIndex: int,
+    jointType: int,
+    jointAxis: Sequence[float],
+    parentFramePosition: Sequence[float],
+    childFramePosition: Sequence[float],
+    parentFrameOrientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+    childFrameOrientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+    physicsClientId: int = 0,
+) -> int:
+    """Hold a body, as pybullet does; a point or a weld between links of a machine is a loop of it.
+
+    It is closed exactly, from the nearest state on that does so, and its joint is called
+    ``constraint_3``, if 3 is the number that this returns.
+    """
+    number: int = _bullet.createConstraint(
+        parentBodyUniqueId, parentLinkIndex, childBodyUniqueId, childLinkIndex, jointType,
+        jointAxis, parentFramePosition, childFramePosition, parentFrameOrientation,
+        childFrameOrientation, physicsClientId,
+    )  # fmt: skip
+    machine = _world(physicsClientId).machines.get(parentBodyUniqueId)
+    kind = {_bullet.JOINT_POINT2POINT: "spherical", _bullet.JOINT_FIXED: "fixed"}.get(jointType)
+    if machine is not None and kind is not None and childBodyUniqueId == parentBodyUniqueId:
+        parent = parentLinkIndex, parentFramePosition, parentFrameOrientation
+        child = childLinkIndex, childFramePosition, childFrameOrientation
+        machine.close(number, kind, [parent, child])
+    return number
+
+
+def changeConstraint(
+    userConstraintUniqueId: int, *values: Any, physicsClientId: int = 0, **options: Any
+) -> None:
+    """Change a constraint, as pybullet does; what closes a loop stays as it was made.
+
+    Its ``maxForce`` and ``erp`` are of no meaning then: it is closed exactly, whatever it carries.
+    """
+    machine, number = _loop_of(physicsClientId, userConstraintUniqueId), userConstraintUniqueId
+    if machine is not None and (values or set(options) - {"maxForce", "erp"}):
+        raise StateError(
+            f"constraint {number} closes a loop of the machine exactly, and only maxForce= and "
+            f"erp= may be given: removeConstraint({number}), and createConstraint anew"
+        )
+    if machine is None or number not in machine.closed:
+        _bullet.changeConstraint(number, *values, physicsClientId=physicsClientId, **options)
+
+
+def removeConstraint(userConstraintUniqueId: int, physicsClientId: int = 0) -> None:
+    """Remove a constraint, as pybullet does; the loop that it closed is open then."""
+    for machine in _world(physicsClientId).machines.values():
+        machine.loops.pop(userConstraintUniqueId, None)
+    _bullet.removeConstraint(userConstraintUniqueId, physicsClientId=physicsClientId)
+
+
+def getConstraintState(constraintUniqueId: int, physicsClientId: int = 0) -> Any:
+    """Return force, and moment, of a constraint, as pybullet does; of a loop of ours its own load.
+
+    Of a point the force on the child along the world's axes; of a weld force and moment on the
+    parent, the moment along the axes of its frame there.
+    """
+    machine = _loop_of(physicsClientId, constraintUniqueId)
+    if machine is None:
+        return _bullet.getConstraintState(constraintUniqueId, physicsClientId=physicsClientId)
+    return machine.carried(constraintUniqueId)
+
+
+def _loop_of(client: int, constraint: int) -> Machine | None:
+    """Return the machine of which a constraint closes a loop."""
+    machines = _world(client).machines.values()
+    return next((machine for machine in machines if constraint in machine.loops), None)
+
+
 def _moves(client: Client, number: int) -> bool:
     """Whether a body has joints that move."""
     rows = (client.getJointInfo(number, k) for k in range(client.getNumJoints(number)))
@@ -330,75 +407,18 @@ def _path(name: str, folders: Sequence[str]) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _stepper(machine: _Machine) -> Stepper:
-    """Return a machine's stepper, under the gravity that pybullet has now."""
-    body, moved = machine.body, machine.stepper
-    gravity = gravity_in(body.world(), body.client.getPhysicsEngineParameters())
-    if moved is None or np.abs(moved.model.gravity - gravity).max() > SAME:
-        model = build_model(machine.description, floating=machine.floating, gravity=gravity)
-        moved = Stepper(model, body.client.number, body.number, release=False)
-        moved.time = 0.0 if machine.stepper is None else machine.stepper.time
-        machine.stepper = moved
-    return moved
-
-
-def _forces(machine: _Machine, moved: Stepper) -> Array | None:
-    """Return the torques of the next step along the machine's velocities."""
-    if not machine.torques:
-        return None
-    names = {joint.number: joint.name for joint in moved.body.joints}
-    tree = np.zeros(moved.body.tree.nv)
-    for number, torque in machine.torques.items():
-        if number in names:  # fixed joints take whatever is given
-            tree[moved.places[names[number]]] = torque
-    return np.asarray(moved.body.rates.T @ tree)
-
-
-def _wrenches(machine: _Machine) -> Mapping[str, Array]:
-    """Return the wrenches of the next step by link, at its origin and along its axes."""
-    wrenches, body = {}, machine.body
-    for number, wrench in machine.wrenches.items():
-        centre = body.centre(number)
-        force, moment = centre.rotation @ wrench[:3], centre.rotation @ wrench[3:]
-        moment = moment + np.cross(centre.translation, force)
-        wrenches[body.model.links[body.links[number]].name] = np.concatenate([force, moment])
-    return wrenches
-
-
-def _centre(body: LoadedBody, link: int) -> Frame:
-    """Return pybullet's frame of a link, at its centre of mass."""
-    if link not in body.links:
-        raise StateError(f"link {link}: body {body.number} has links -1 to {max(body.links)}")
-    return body.client.frame(body.number, link)
-
-
-def _add(sums: dict[int, Array], number: int, values: Any) -> None:
-    sums[number] = sums.get(number, 0.0) + np.array(values, dtype=np.float64)
-
-
 def _sensed(function: str, body: int, asked: Any, client: int) -> Any:
-    """Return what a function of pybullet says of joints, with our loads where sensors are.
-
-    They are what the parent exerts on the child, at its centre of mass, along pybullet's axes.
-    """
+    """Return what a function of pybullet says of joints, with our loads where sensors are."""
     answer = getattr(_bullet, function)(body, asked, physicsClientId=client)
     machine, several = _world(client).machines.get(body), "States" in function
     numbers, rows = (asked, answer) if several else ([asked], [answer])
     if machine is None or not machine.sensors.intersection(numbers):
         return answer
-    if not machine.loads:
-        joints = {k: _bullet.getJointInfo(body, k, client)[1].decode() for k in machine.sensors}
-        joint_loads = _stepper(machine).joint_loads([*joints.values()])
-        for k, name in joints.items():
-            centre, load = machine.body.centre(k), joint_loads[name]
-            moment = load.moment - np.cross(centre.translation, load.force)
-            turn = centre.rotation.T
-            machine.loads[k] = np.concatenate([turn @ load.force, turn @ moment])
-    out = []
-    for number, row in zip(numbers, rows, strict=True):
-        if number in machine.sensors:
-            row = (*row[:2], tuple(machine.loads[number].tolist()), *row[3:])
-        out.append(row)
+    loads = machine.sensed()
+    out = [
+        (*row[:2], tuple(loads[k].tolist()), *row[3:]) if k in machine.sensors else row
+        for k, row in zip(numbers, rows, strict=True)
+    ]
     return tuple(out) if several else out[0]
 
 

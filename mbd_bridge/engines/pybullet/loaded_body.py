@@ -69,8 +69,8 @@ def open_tree(model: Model) -> Model:
     return rebuilt(model, replace(model.description, joints=free, loops=(), couplings=()))
 
 
-class LoadedBody:
-    """One body of a pybullet client and the model that describes it.
+class LoadedBody(int):
+    """One body of a pybullet client and the model that describes it; an int, as pybullet's bodies.
 
     Attributes
     ----------
@@ -80,8 +80,13 @@ class LoadedBody:
     leaders : where the mechanism's coordinates and velocities are in the tree's
     followers : where joints are there that mimic others
     joints : those that move, in pybullet's order
+    q_places, v_places : where the coordinates and velocities of these are in the tree's
     links : our link's index by pybullet's link number
     """
+
+    def __new__(cls, model: Model, client: Client, number: int) -> LoadedBody:
+        """Return pybullet's number of the body."""
+        return super().__new__(cls, number)
 
     def __init__(self, model: Model, client: Client, number: int) -> None:
         self.model, self.client, self.number = model, client, number
@@ -114,8 +119,8 @@ class LoadedBody:
         model, tree = self.model, self.tree
         self._numbers, self._neutral = [joint.number for joint in self.joints], tree.neutral()
         bodies = [tree.bodies[tree.joint(joint.name).body] for joint in self.joints]
-        self._q = [k for body in bodies for k in range(tree.nq)[body.q]]
-        self._v = [k for body in bodies for k in range(tree.nv)[body.v]]
+        self.q_places = [k for body in bodies for k in range(tree.nq)[body.q]]
+        self.v_places = [k for body in bodies for k in range(tree.nv)[body.v]]
         self.rates = np.zeros((tree.nv, model.nv))
         self.followers: dict[str, int] = {}
         leaders = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
@@ -253,9 +258,9 @@ class LoadedBody:
         q, v, motors = self._neutral.copy(), np.zeros(tree.nv), np.zeros(tree.nv)
         if self._numbers:
             rows = client.getJointStatesMultiDof(number, self._numbers)
-            q[self._q] = [x for row in rows for x in row[0]]
-            v[self._v] = [x for row in rows for x in row[1]]
-            motors[self._v] = [x for row in rows for x in row[3]]
+            q[self.q_places] = [x for row in rows for x in row[0]]
+            v[self.v_places] = [x for row in rows for x in row[1]]
+            motors[self.v_places] = [x for row in rows for x in row[3]]
         if tree.floating:
             root, position = tree.bodies[0], self.base().translation
             turned = np.array(client.getBasePositionAndOrientation(number)[1])

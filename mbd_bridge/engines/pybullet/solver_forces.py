@@ -137,10 +137,16 @@ def inside(body: LoadedBody) -> Inside:
 
 
 def _constraints_of(client: Client) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield what is told of constraints that may exert forces, and their numbers."""
     for k in range(client.getNumConstraints()):
         number = client.getConstraintUniqueId(k)
-        yield client.getConstraintInfo(number), number
+        row = client.getConstraintInfo(number)
+        if row[MAX_FORCE] > 0.0:
+            yield row, number
 
+
+MAX_FORCE = 10
+"""Where ``getConstraintInfo`` tells the largest force."""
 
 ROUNDING = 1e-8
 """Forces that rounding may feign in velocities, relative to the forces of the bodies."""

@@ -173,6 +173,8 @@ class Stepper:
 
     Attributes
     ----------
+    body : pybullet's number of it, which all functions of pybullet take, and how its joints and
+        links are numbered (`LoadedBody`)
     q, v, time : the state now, read-only (`reset` puts another); s
     tau : (nv,) generalised forces of the last step, those of pybullet's motors among them
     touches : what other bodies did to ours in the last step (see `Touch`)
@@ -454,7 +456,7 @@ class Stepper:
                 f"pybullet moved body {self.body.number} by forces that it does not tell, along "
                 f"{some(list(self.unread), 4)}, so where they act is not known: "
                 f"give torques and forces by step(torque=, external=) instead of TORQUE_CONTROL "
-                f"and applyExternalForce, or import mbd_bridge.engines.pybullet.drop_in as pybullet"
+                f"and applyExternalForce, or import mbd_bridge.engines.pybullet as pybullet"
             )
         q, v, wrenches = self._start
         request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, actuated=())
