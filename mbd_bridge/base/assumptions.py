@@ -64,12 +64,15 @@ class Assumption:
     text : the sentence, with its numbers and units in words
     numbers : the same numbers, to compute with
     neglected : whether something that a real machine has is left out of the results
+    usual : the same in a few words where it is what results assume unless asked otherwise, ""
+        where a reader should see the sentence
     """
 
     topic: str
     text: str
     numbers: tuple[Number, ...] = ()
     neglected: bool = False
+    usual: str = ""
 
     def __post_init__(self) -> None:
         if self.topic not in TOPICS:
@@ -140,17 +143,22 @@ class Assumptions(Tabular, Named[tuple[Assumption, ...]], entries="topic of an a
         labels = Series("topic", "", [one.heading for one in self.entries])
         return (Table("assumptions", labels, columns),)
 
-    def brief(self, without: Iterable[str] = ()) -> Table:
+    def brief(self, without: Iterable[str] = (), whole: bool = True, advice: str = "") -> Table:
         """Return headings and texts; the topics of which there is nothing share the last row.
 
         Parameters
         ----------
         without : topics that are shown already
+        whole : with what is usual; if not, it shares the last row in a few words
+        advice : how to see the whole, in that row
         """
-        shown = [one for one in self.entries if one.topic not in without]
-        rows = [(one.heading, one.text) for one in shown if one.text != NONE]
-        absent = [one.heading.lower() for one in shown if one.text == NONE]
-        rows += [("None", ", ".join(absent))] if absent else []
+        shown = [one for one in self.entries if one.topic not in without and one.text != NONE]
+        rows = [(one.heading, one.text) for one in shown if whole or not one.usual]
+        if whole:
+            absent = [one.heading.lower() for one in self.entries if one.text == NONE]
+            rows += [("None", ", ".join(absent))] if absent else []
+        else:
+            rows.append(("As always", "; ".join(one.usual for one in shown if one.usual) + advice))
         heads, texts = zip(*rows, strict=True)
         return Table("assumptions", Series("assumed", "", heads), [Series("", "", texts)])
 

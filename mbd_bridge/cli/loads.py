@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"significant digits of the numbers written ({DIGITS}; 17 are all there are)",
     )
+    parser.add_argument(
+        "--assumptions",
+        action="store_true",
+        help="print all that the loads assume, not only what differs from the usual",
+    )
     shared.add_threads(parser)
     loop_loads.add_arguments(parser)
     motion_file.add_arguments(parser)
@@ -113,13 +118,15 @@ def run(options: argparse.Namespace) -> int:
         unused = screen.unused_in_file(robot, "these loads")
         screen.say_all((*notes, *screen.forces_said(robot), unused))
         return 0
-    screen.say_all(note for note in notes if note not in assumed.texts)
     screen.show(screen.stderr(), f"{needs.convention}", peaks.table())
     if efforts:
         screen.show(screen.stderr(), "", *efforts.tables())
     for table in (table for one in shown for table in one.tables()):
         screen.show(screen.stderr(), "", table)
-    screen.show(screen.stderr(), "", assumed.brief(without=("convention",)), "")
+    all_by = " (--assumptions shows all)"
+    brief = assumed.brief(("convention",), options.assumptions, all_by)
+    screen.show(screen.stderr(), "", brief, "")
+    screen.say_all(note for note in notes if note not in assumed.texts)
     screen.rows_written(written.rows, options.output)
     return 0
 

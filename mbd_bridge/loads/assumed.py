@@ -16,6 +16,7 @@ from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF, RoundOff
 from mbd_bridge.model import Model
+from mbd_bridge.model.build import EARTH
 from mbd_bridge.motion.table import COMPONENTS
 from mbd_bridge.motion.warnings import LIMITS
 
@@ -87,7 +88,8 @@ def _base(basis: LoadBasis) -> Assumption:
     root = basis.model.links[0].name
     if basis.model.floating:
         return Assumption("base", f"{root} is free (six degrees of freedom, root_joint)")
-    return Assumption("base", f"{root} is fixed to the ground, which does not move")
+    text = f"{root} is fixed to the ground, which does not move"
+    return Assumption("base", text, usual="base fixed")
 
 
 def _masses(basis: LoadBasis) -> Assumption:
@@ -95,7 +97,9 @@ def _masses(basis: LoadBasis) -> Assumption:
     text = f"{mass:.6g} kg in {links}, as in the file"
     text += ", links that bend as their beams" if basis.model.flexible else ""
     text += ", with the payload" if basis.model.description.payloads else ""
-    return Assumption("masses", text, (Number("mass", mass, "kg"),))
+    plain = not basis.model.flexible and not basis.model.description.payloads
+    usual = f"{mass:.4g} kg" if plain else ""
+    return Assumption("masses", text, (Number("mass", mass, "kg"),), usual=usual)
 
 
 def _payload(basis: LoadBasis) -> Assumption:
@@ -113,9 +117,9 @@ def _payload(basis: LoadBasis) -> Assumption:
 def _gravity(basis: LoadBasis) -> Assumption:
     values = [float(x) for x in basis.model.gravity]
     text = f"({', '.join(f'{x:.6g}' for x in values)}) m/s² in the world's axes"
-    return Assumption(
-        "gravity", text, tuple(Number(x, y, "m/s²") for x, y in zip("xyz", values, strict=True))
-    )
+    numbers = tuple(Number(x, y, "m/s²") for x, y in zip("xyz", values, strict=True))
+    usual = "gravity along -z" if np.array_equal(values, EARTH) else ""
+    return Assumption("gravity", text, numbers, usual=usual)
 
 
 def _external(basis: LoadBasis) -> Assumption:
@@ -159,7 +163,8 @@ def losses(model: Model, elements: Iterable[ForceElement]) -> Assumption:
         else "the file gives none"
     )
     text = f"{acting}; {left_out}" if kinds else f"not counted; {left_out}"
-    return Assumption("friction", text, neglected=True)
+    usual = "" if kinds or names else "no friction"
+    return Assumption("friction", text, neglected=True, usual=usual)
 
 
 def _rotors(basis: LoadBasis) -> Assumption:
@@ -170,7 +175,8 @@ def _rotors(basis: LoadBasis) -> Assumption:
     text += "efficiency"
     if model.rotors is not None and model.has_loops:
         text += "; what loops pass on to accelerate rotors counts"
-    return Assumption("rotors", text, neglected=True)
+    usual = "" if names else "no rotors"
+    return Assumption("rotors", text, neglected=True, usual=usual)
 
 
 def _rigid(basis: LoadBasis) -> Assumption:
@@ -179,12 +185,14 @@ def _rigid(basis: LoadBasis) -> Assumption:
     if bent:
         text = f"these links bend: {', '.join(bent)}; all others and joints are rigid"
         return Assumption("rigid", f"{text}, without clearance", neglected=True)
-    return Assumption("rigid", "links and joints are rigid, without clearance", neglected=True)
+    text = "links and joints are rigid, without clearance"
+    return Assumption("rigid", text, neglected=True, usual="rigid, without clearance")
 
 
 def _planar(basis: LoadBasis) -> Assumption:
     if not basis.model.description.planar:
-        return Assumption("planar", "not assumed: all six components in space")
+        text = "not assumed: all six components in space"
+        return Assumption("planar", text, usual="in space")
     text = "declared: loads out of the plane are zero, which the balance of all joints satisfies"
     return Assumption("planar", text, (Number("residual allowed", RESIDUAL, ""),))
 
@@ -224,6 +232,7 @@ def _round_off(basis: LoadBasis) -> Assumption:
         "round_off",
         f"up to {force} and {moment} ({ROUND_OFF:g} of the machine's own loads); files keep it",
         (Number("force", floors.force, "N"), Number("moment", floors.moment, "N m")),
+        usual=f"zero is up to {force} and {moment}",
     )
 
 
@@ -234,10 +243,13 @@ UNKNOWN = "not known: the loads were read from a file that does not say"
 
 FIXED = (
     LIMITS,
-    Assumption("completed", "all as given, none held or completed"),
+    Assumption("completed", "all as given, none held or completed", usual="all coordinates given"),
     Assumption("rates", "velocities and accelerations as given"),
     Assumption(
-        "uncertainty", "not estimated: motion and machine are taken as exact", neglected=True
+        "uncertainty",
+        "not estimated: motion and machine are taken as exact",
+        neglected=True,
+        usual="motion exact",
     ),
     *(Assumption(topic, NONE) for topic in ("efforts", "smoothing", "bearings", "cases")),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ LIMITS = Assumption(
     "limits",
     "of position and speed: compared with, never enforced; "
     "of effort: compared with in mbd loads, motors, plots and reports",
+    usual="limits not enforced",
 )
 """What is said of the limits of the file, and of motions that are beyond them."""
 
@@ -324,7 +326,7 @@ class MotionWarnings:
     def assumed(self) -> tuple[Assumption, ...]:
         """What limits are compared with, where the motion is beyond them; nothing where not."""
         beyond = "; ".join(self.beyond_limits())
-        return (Assumption(LIMITS.topic, f"{LIMITS.text}; {beyond}"),) if beyond else ()
+        return (replace(LIMITS, text=f"{LIMITS.text}; {beyond}"),) if beyond else ()
 
     def beyond_limits(self, advice: bool = True, stopped: Replaced = frozenset()) -> list[str]:
         """Return a sentence about joints beyond their limits; `advice`: maybe in degrees.

@@ -203,3 +203,23 @@ def test_actuations_beyond_the_efforts_of_the_file_are_said(tmp_path, capsys, ef
         for more in ([], ["-o", str(tmp_path / "out.csv")]):
             assert main([words[0], str(robot), *words[1:], *more]) == 0
             assert (said in capsys.readouterr().err) is beyond
+
+
+USUAL = "base fixed; 22.7 kg; gravity along -z; no rotors; limits not enforced; rigid"
+
+
+def test_what_differs_from_the_usual_is_said_and_the_usual_in_a_line(run, tmp_path):
+    pose = ["loads", ARM, "--q", "lbr_iiwa_joint_2=0.3", "--joints", "all"]
+
+    def told(*more):
+        return run(*pose, "-o", tmp_path / "loads.csv", *more)[2]
+
+    plain = told()
+    whole = told("--assumptions")
+    assert USUAL in plain and USUAL not in whole
+    assert "(0, 0, -9.81) m/s²" in whole and "(0, 0, -9.81) m/s²" not in plain
+    other = told("--gravity", "0,0,-1.62")
+    assert "Gravity               (0, 0, -1.62) m/s²" in other and "gravity along" not in other
+    free = told("--floating")
+    assert "is free (six degrees of freedom, root_joint)" in free and "base fixed" not in free
+    assert plain.index("lbr_iiwa_joint_7") < plain.index("note: ")  # the result comes first
