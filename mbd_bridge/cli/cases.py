@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import NamesAction, add_robot
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class CasePieces:
         return () if self._pieces is None else self._pieces.assumed
 
     def __iter__(self) -> Iterator[Motion]:
-        with motion_file.pieces(self._options, self.model) as self._pieces:
+        with along.pieces(self._options, self.model) as self._pieces:
             yield from self._pieces
 
 
@@ -120,7 +120,7 @@ over all of them, of which case it is, and damage-equivalent ranges of all repet
 mbd report takes the same motions, and writes a page about them.
 
 """
-DESCRIPTION += motion_file.TEXT
+DESCRIPTION += along.TEXT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,11 +135,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files of variants of the machine, whose peaks are shown beside those of ROBOT",
     )
     shared.add_joints(parser, "whose loads; default: all")
-    loop_loads.add_arguments(parser)
     shared.add_exponents(parser)
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
-    shared.add_threads(parser)
+    along.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -172,14 +169,17 @@ def _cases(
     from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
     from mbd_bridge.loads.watch import Needs
 
-    robot = loop_loads.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
+    robot = along.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
     found = []
     for name, own in of_each_case(options, files).items():
-        forces = external.read(own, robot)
-        acting = loop_loads.inputs(options, robot, forces)
+        acting = along.load_inputs(own, robot)
         needs = Needs(shared.joints(options))
         asked = HistoryRequest(
-            acting.request(needs), forces, options.exponents, motors=False, threads=options.threads
+            acting.request(needs),
+            acting.external,
+            options.exponents,
+            motors=False,
+            threads=options.threads,
         )
         history = asked.along(robot, CasePieces(own, robot.model))
         for note in history.notes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along
 from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
 
 SUMMARY = "compare loads and dynamics with pinocchio, pybullet and MuJoCo"
@@ -25,13 +25,13 @@ Out comes a table: quantity, largest relative error, tolerance, where it is wors
 The exit code is 1 if they disagree.
 
 """
-DESCRIPTION += motion_file.TEXT
+DESCRIPTION += along.TEXT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    motion_file.add_pose(parser)
+    along.add_pose(parser)
     parser.add_argument(
         "--states",
         type=whole_number,
@@ -46,10 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="insist on pybullet, or leave it out; default: where it is installed",
     )
-    shared.add_threads(parser)
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
+    along.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,9 +62,9 @@ def run(options: argparse.Namespace) -> int:
             )
         on = f"{report.states} states (seed {options.seed}) of {robot.name}"
     else:
-        robot = loop_loads.load_robot(options)
-        acting = loop_loads.inputs(options, robot, external.read(options, robot))
-        with motion_file.pieces(options, robot.model) as pieces:
+        robot = along.load_robot(options)
+        acting = along.load_inputs(options, robot)
+        with along.pieces(options, robot.model) as pieces:
             report = check_motion(acting, pieces, options.states, options.pybullet)
             screen.say_all(pieces.notes)
         on = f"{report.at} of {robot.name}"

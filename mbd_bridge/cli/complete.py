@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import add_output, add_robot
 
 SUMMARY = "complete a motion of which a part is recorded: actuated joints, or a platform's pose"
@@ -14,7 +14,7 @@ Complete a motion from the columns that are recorded, by the loops of the machin
   mbd complete urdf/stewart.urdf legs.csv -o whole.csv
   mbd complete urdf/stewart.urdf pose.csv --frame top=platform -o whole.csv
 
-{motion_file.TEXT}
+{along.TEXT}
 Out comes the whole motion: coordinates, velocities, accelerations. How well the recorded columns
 determine it, and rows that are not to be trusted, are said.
 """
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("motion", metavar="MOTION", help="table of the motion, or ROS bag")
     add_output(parser)
-    motion_file.add_arguments(parser)
+    along.add_reading(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,6 +35,6 @@ def run(options: argparse.Namespace) -> int:
     shared.check_table(options)
     robot = screen.load_robot(options)
     shared.check_columns(options.output, robot.model)
-    motion = motion_file.read(options, robot.model)
-    motion_file.write(options, robot.model, motion)
+    motion = along.read_motion(options, robot.model)
+    along.write_motion(options, robot.model, motion)
     return 0

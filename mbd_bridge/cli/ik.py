@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd_bridge.cli import motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE
 from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import add_output, add_robot
@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("path", metavar="PATH", help="table of the path")
     add_output(parser)
-    motion_file.add_near(parser)
-    motion_file.add_frame(parser)
+    along.add_near(parser)
+    along.add_frame(parser)
     limits = {"help": "let joints go beyond the limits of the file"}
     closed_to = {"flag": "--closed-to", "metavar": "RESIDUAL"}
     options = InverseKinematicsOptions
@@ -53,9 +53,9 @@ def run(options: argparse.Namespace) -> int:
             **values(
                 options,
                 InverseKinematicsOptions,
-                near=motion_file.near(options, robot.model),
-                frames=motion_file.frames(options.frame),
+                near=along.near(options, robot.model),
+                frames=along.frames(options.frame),
             ),
         )
-    motion_file.write(options, robot.model, motion)
+    along.write_motion(options, robot.model, motion)
     return 0 if path.reached.all() else EXIT_INCOMPLETE

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mbd_bridge.base.extensions import of_applications
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
 from mbd_bridge.loads.options import ConventionOptions, ReactionOptions
@@ -23,7 +23,7 @@ Compute the force, the moment and the actuation in chosen joints along a motion.
   mbd loads urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --joints lbr_iiwa_joint_3 -o loads.csv
   mbd loads urdf/kuka_iiwa.urdf --q lbr_iiwa_joint_2=90deg --joints all
 
-{motion_file.TEXT}
+{along.TEXT}
 Out comes a table, CSV or what the suffix of -o says, with convention, units and the columns
 time [s], <joint>.fx [N], .fy, .fz, <joint>.mx [N m], .my, .mz, <joint>.actuation [N m or N], ...
 With -o a summary of peaks is printed; of a machine with a file of actuators also what its motors
@@ -37,7 +37,7 @@ DIGITS = 9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    motion_file.add_pose(parser)
+    along.add_pose(parser)
     add_joints(parser)
     add_output(parser)
     add_stated(parser)
@@ -55,10 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print all that the loads assume, not only what differs from the usual",
     )
-    shared.add_threads(parser)
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
+    along.add_arguments(parser)
 
 
 def add_joints(parser: argparse.ArgumentParser) -> None:
@@ -83,20 +80,20 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.loads.streaming.load_history import LoadBasisCounter
     from mbd_bridge.loads.watch import LoadWriter, Needs, watch
 
-    motion_file.check_given(options)
+    along.check_given(options)
     shared.check_table(options)
-    robot = loop_loads.load_robot(options)
+    robot = along.load_robot(options)
     needs = Needs(
         shared.joints(options), Convention.of(options.on, options.at, options.in_), options.reaction
     )
-    forces = external.read(options, robot, tell=False)
-    acting = loop_loads.inputs(options, robot, forces)
+    acting = along.load_inputs(options, robot, tell=False)
+    forces = acting.external
     with screen.waiting("preparing the kernel"):
         acting.solver(needs)
-    more = loop_loads.actuated(acting) | external.said(forces)
+    more = along.actuated_said(acting) | along.external_said(forces)
     target = options.output or screen.data_stdout()
     with (
-        motion_file.pieces(options, robot.model) as pieces,
+        along.pieces(options, robot.model) as pieces,
         LoadWriter(target, needs, pieces, options.digits, more) as writer,
     ):
         peaks, basis = LoadPeaks(needs), LoadBasisCounter(needs)

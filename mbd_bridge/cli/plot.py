@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.loads import add_convention
 from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 from mbd_bridge.files.whole_file import PLOT_NAMES, PLOTS
@@ -33,7 +33,7 @@ motion itself, how far its loops are open, or how far a link that bends is defle
 
 FILE is a history of loads that mbd loads or mbd simulate --joints wrote; then these are drawn. Or
 it is a motion, and the loads are computed with --on, --at and --in as mbd loads has them.
-{motion_file.TEXT.replace("MOTION is", "A motion is")}
+{along.TEXT.replace("MOTION is", "A motion is")}
 Components that rigid-body mechanics does not determine are dashed and grey.
 """
 
@@ -54,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     shared.add_joints(parser, "names of joints; default: all")
     add_convention(parser)
-    loop_loads.add_arguments(parser)
     parser.add_argument(
         "--plane", choices=("xy", "yz", "zx"), help="of --kind polar; default: across the axis"
     )
@@ -69,8 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"of pictures made of dots ({DPI})",
     )
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
+    along.add_arguments(parser, threads=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -118,7 +116,7 @@ def _drawn(robot: Mechanism, options: argparse.Namespace) -> list[Axes]:
     from mbd_bridge.simulation.results.pictures import plot_closure
 
     if options.kind in ("motion", "closure", "deflection"):
-        motion = motion_file.read(options, robot.model)
+        motion = along.read_motion(options, robot.model)
         if options.kind == "motion":
             return motion.plot(shared.joints(options))
         if options.kind == "deflection":
@@ -155,10 +153,10 @@ def _loads(robot: Mechanism, options: argparse.Namespace) -> JointLoads:
                 options.motion,
             )
         return found
-    loop_loads.check(robot.model, options)
-    motion = motion_file.read(options, robot.model)
+    along.check_actuated(robot.model, options)
+    motion = along.read_motion(options, robot.model)
     for note in motion.notes:
         screen.say(note)
     names, actuated = shared.joints(options), options.actuated
-    forces = external.read(options, robot)
+    forces = along.read_external(options, robot)
     return robot.joint_loads(motion, joints=names, actuated=actuated, external=forces, **convention)

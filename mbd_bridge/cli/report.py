@@ -6,7 +6,14 @@ import argparse
 from typing import Any
 
 from mbd_bridge.base.extensions import of_applications
-from mbd_bridge.cli import cases as case_words, external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
+from mbd_bridge.cli.cases import (
+    CasePieces,
+    add_motions,
+    case_files,
+    case_weights,
+    of_each_case,
+)
 from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated
 from mbd_bridge.reports.title import TitleOptions
@@ -27,43 +34,40 @@ table is read piece by piece, so that it may be of any length. Motors and bearin
 NAME.actuators.yaml and NAME.bearings.yaml beside ROBOT.
 
 """
-DESCRIPTION += motion_file.TEXT
+DESCRIPTION += along.TEXT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    case_words.add_motions(parser)
+    add_motions(parser)
     add_output(parser, "page to write", "FILE.html", required=True)
     shared.add_joints(parser, "whose loads; default: all, the cut ones too")
-    loop_loads.add_arguments(parser)
     shared.add_exponents(parser)
     add_stated(parser)
     for one in of_applications("options").values():
         one.load().add_options(parser)
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
+    along.add_arguments(parser)
     title = parser.add_argument_group("of the title block")
     add_options(title, TitleOptions)
     add_options(parser, ExaggerateOptions)
     parser.add_argument("--no-view", action="store_true", help="leave the 3-D view out")
     parser.add_argument("--no-picture", action="store_true", help="leave the machine's picture out")
     parser.add_argument("--no-check", action="store_true", help="do not ask other engines")
-    shared.add_threads(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the page."""
     from mbd_bridge.cli import screen
 
-    files = case_words.case_files(options)
-    weights = case_words.case_weights(options, files)
-    robot = loop_loads.load_robot(options)
+    files = case_files(options)
+    weights = case_weights(options, files)
+    robot = along.load_robot(options)
     for one in of_applications("options").values():
         robot = one.load().with_options(robot, options)
     cases: dict[str, Any] = {
-        name: (case_words.CasePieces(one, robot.model), external.read(one, robot) or {})
-        for name, one in case_words.of_each_case(options, files).items()
+        name: (CasePieces(one, robot.model), along.read_external(one, robot) or {})
+        for name, one in of_each_case(options, files).items()
     }
     found = robot.report(
         options.output,

@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import add_output, add_robot
 
 SUMMARY = "axial force, shear, torsion, bending and stress inside a flexible link"
@@ -16,7 +16,7 @@ Compute the loads in cross sections of a link that bends (NAME.flex.yaml), along
   mbd sections urdf/ralf.urdf run.csv --link upper --x 0 1.5 3 -o sections.csv
   mbd sections urdf/flexible_pendulum.urdf --q hinge=90deg --link strip
 
-{motion_file.TEXT}
+{along.TEXT}
 The motion has the modal coordinates among its columns, as what mbd simulate writes. Out comes a
 table, CSV or what the suffix of -o says, with time and for each place
 <x>.axial [N], .fy, .fz, .torsion [N m], .my, .mz, .stress [Pa], ...: what the side of the root
@@ -36,7 +36,7 @@ COMPONENTS = ("axial", "fy", "fz", "torsion", "my", "mz")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    motion_file.add_pose(parser)
+    along.add_pose(parser)
     parser.add_argument("--link", required=True, metavar="LINK", help="that bends")
     parser.add_argument(
         "--x",
@@ -46,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"places, m from the beam's start ({EVENLY} from one end to the other)",
     )
     add_output(parser)
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
+    along.add_arguments(parser, threads=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,14 +58,14 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.model.flexible import Beam
     from mbd_bridge.motion.table import TIME, attributes
 
-    motion_file.check_given(options)
+    along.check_given(options)
     shared.check_table(options)
-    robot = loop_loads.load_robot(options)
+    robot = along.load_robot(options)
     beams = {one.link: one.beam for one in robot.model.description.flexible}
     beam = beams.get(options.link)
     length = beam.length if isinstance(beam, Beam) else 1.0  # others are refused by the solver
     x = np.linspace(0.0, length, EVENLY) if options.x is None else np.array(options.x)
-    forces = external.read(options, robot, tell=False)
+    forces = along.read_external(options, robot, tell=False)
     with screen.waiting("preparing the kernel"):
         solver = SectionSolver(robot.model, options.link, x)
         joints = robot.compile(
@@ -83,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     columns = [Column(f"{p:g}.{name}", unit) for p in x for name, unit in units.items()]
     said = {"sections": f"of {options.link}, m from its beam's start; root on the part beyond"}
     largest, rows = np.zeros((len(x), len(units))), 0
-    with motion_file.pieces(options, robot.model) as pieces:
+    with along.pieces(options, robot.model) as pieces:
         about = attributes(f"section loads of {robot.model.name}", pieces.notes) | said
         target = options.output or screen.data_stdout()
         with TableWriter(target, [TIME, *columns], about) as out:

@@ -26,21 +26,6 @@ def joints(options: argparse.Namespace) -> tuple[str, ...] | None:
     return None if options.joints in (None, ["all"]) else tuple(options.joints)
 
 
-def add_actuated(
-    parser: argparse.ArgumentParser,
-    without: str = "those that the sidecar or the file's transmissions name",
-) -> None:
-    """Declare the actuated joints of a machine with loops, and what carries loads without them."""
-    parser.add_argument(
-        "--actuated",
-        nargs="+",
-        action=NamesAction,
-        metavar="JOINT",
-        help="in a mechanism with loops: the actuated joints, as many as it has "
-        f"degrees of freedom; without it {without}",
-    )
-
-
 def add_exponents(parser: argparse.ArgumentParser) -> None:
     """Declare the Woehler exponents."""
     parser.add_argument(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd_bridge.cli import external, inputs, shared
+from mbd_bridge.cli import along, inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
 from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import OutputFile, add_output, add_robot
@@ -54,13 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, SimulateOptions, ("step",))
     add_state(parser)
     inputs.add_arguments(parser)
-    external.add_arguments(parser, recording=False)
+    along.add_external(parser, recording=False)
     add_options(parser, SimulateOptions, ("every",))
     shared.add_joints(parser, "joints whose loads are written too (tree and loop joints), or all")
-    shared.add_actuated(
-        parser, "prescribed motions and --torque carry the loads of --joints as they do in the run"
+    text = (
+        "in a mechanism with loops: the actuated joints, as many as it has degrees of freedom; "
+        "without it prescribed motions and --torque carry the loads of --joints as they do in the "
+        "run"
     )
-    add_options(parser, ActuationOptions, ("minimum_norm",))
+    add_options(parser, ActuationOptions, actuated={"help": text})
     add_output(parser)
     add_options(parser, SimulateOptions, ("method", "integrator", "tolerance"))
     add_options(parser, SimulateOptions, ("checkpoint",), checkpoint={"type": OutputFile})
@@ -166,7 +168,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
     from mbd_bridge.cli import screen
 
     _check_checkpoint(options)
-    pushes = external.read(options, robot)
+    pushes = along.read_external(options, robot)
     moved, torque = inputs.motions(robot, options.prescribe), inputs.forces(robot, options.torque)
     with screen.waiting("assembling"):
         start = start_of(robot, options, moved)

@@ -8,10 +8,11 @@ import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, motion_file, shared
+from mbd_bridge.cli import along
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
 from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.loads.options import ActuationOptions
 from mbd_bridge.simulation.options import StepOptions
 from mbd_bridge.view.options import LookOptions, OverlayOptions
 
@@ -65,9 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, StepOptions)
     add_state(parser)
     add_options(parser, LookOptions, ("loads",), loads={"default": []})
-    shared.add_actuated(parser)
-    motion_file.add_arguments(parser, near=False)
-    external.add_arguments(parser)
+    add_options(parser, ActuationOptions, ("actuated",))
+    along.add_reading(parser, near=False)
+    along.add_external(parser)
     _add_picture(parser)
 
 
@@ -201,9 +202,10 @@ def _what(
     from mbd_bridge.cli import screen
 
     if options.motion:
-        motion = motion_file.read(options, robot.model)
+        motion = along.read_motion(options, robot.model)
         screen.say_all(motion.notes)
-        return robot, {"motion": motion, "external": external.read(options, robot)}, motion.time
+        forces = along.read_external(options, robot)
+        return robot, {"motion": motion, "external": forces}, motion.time
     with screen.waiting("assembling"):
         start = assembled(robot, options)
     say_start(robot, options, start)
@@ -218,7 +220,7 @@ def _what(
             q=start.q,
             v=start.v,
             every=every,
-            external=external.read(options, robot),
+            external=along.read_external(options, robot),
             check=False,
             progress=step,
         )

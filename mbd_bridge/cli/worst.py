@@ -6,11 +6,11 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot, whole_number
-from mbd_bridge.loads.options import WorkspaceOptions
+from mbd_bridge.loads.options import ActuationOptions, WorkspaceOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.poses import PoseExtreme, WorstPoses
@@ -38,11 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=whole_number, default=2**17, metavar="N", help="poses (131072)"
     )
-    ranges = {**motion_file.PAIRS, "flag": "--range", "dest": "range"}
+    ranges = {**along.PAIRS, "flag": "--range", "dest": "range"}
     add_options(parser, WorkspaceOptions, ("ranges",), ranges=ranges)
-    motion_file.add_near(parser)
+    along.add_near(parser)
     add_convention(parser)
-    loop_loads.add_arguments(parser)
+    add_options(parser, ActuationOptions)
     add_options(parser, WorkspaceOptions, ("clearance", "seed"))
     parser.add_argument(
         "--no-refine", action="store_true", help="the samples' extremes only, without the search"
@@ -55,13 +55,13 @@ def run(options: argparse.Namespace) -> int:
     """Search, show and write."""
     from mbd_bridge.cli import screen
 
-    robot = loop_loads.load_robot(options)
+    robot = along.load_robot(options)
     with screen.waiting("looking at poses"):
         found = robot.worst_pose(
             shared.joints(options),
             samples=options.samples,
             ranges=_ranges(options.range, robot.model),
-            near=motion_file.near(options, robot.model),
+            near=along.near(options, robot.model),
             on=options.on,
             at=options.at,
             in_=options.in_,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import add_robot, add_stated, whole_number
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ring; and the rating life (ISO 281) of the bearings that are given.
 Two bearings of a joint, at two positions on its axis, share force and moment by statics. Bearings
 that are not given here are those of NAME.bearings.yaml beside ROBOT.
 
-{motion_file.TEXT}
+{along.TEXT}
 Forces are those of the parent on the child. Angles count about the joint's axis, in the child's
 axes, from x where the axis is z, from y where it is x, from z where it is y.
 """
@@ -40,10 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_joints(parser, "default: all with one axis")
     add_stated(parser)
     add_options(parser)
-    external.add_arguments(parser)
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
-    shared.add_threads(parser)
+    along.add_arguments(parser)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,11 +71,10 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.applications.bearings.methods import bearings_along, known_bearings
     from mbd_bridge.cli import screen
 
-    robot = with_options(loop_loads.load_robot(options), options)
+    robot = with_options(along.load_robot(options), options)
     joints = shared.joints(options)
-    forces = external.read(options, robot)
-    inputs = loop_loads.inputs(options, robot, forces)
-    with motion_file.pieces(options, robot.model) as pieces:
+    inputs = along.load_inputs(options, robot)
+    with along.pieces(options, robot.model) as pieces:
         found = bearings_along(pieces, inputs, joints, known_bearings(robot, None))
     screen.say_all((*pieces.notes, *screen.forces_said(robot)))
     for duty in found.duties:

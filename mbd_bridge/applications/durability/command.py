@@ -7,7 +7,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
 from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
@@ -32,7 +32,7 @@ the damage-equivalent range for Woehler exponents m: (sum of n R^m / (frequency 
 
 MOTION may be of any length: it is read, computed and counted piece by piece.
 
-{motion_file.TEXT}
+{along.TEXT}
 With -o the spectra go into a CSV table: signal, unit, bin of ranges, cycles in it, cycles of at
 least its lower edge.
 """
@@ -67,10 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, text, flag="--loads")
     add_output(parser, f"picture of the spectra: {PLOT_NAMES}", flag="--plot")
     add_convention(parser)
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
-    shared.add_threads(parser)
-    loop_loads.add_arguments(parser)
+    along.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.plot is not None:
         picture_suffix(options.plot)
-    robot = loop_loads.load_robot(options)
+    robot = along.load_robot(options)
     history = _count(robot, options)
     screen.say_all((*history.notes, screen.unused_in_file(robot, "these loads")))
     if options.resultants:
@@ -117,8 +114,8 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
 
     needs = Needs(shared.joints(options), Convention.of(options.on, options.at, options.in_))
     spectra = SpectraObserver(options.exponents, plane=options.plane, needs=needs)
-    acting = loop_loads.inputs(options, robot, external.read(options, robot))
-    with motion_file.pieces(options, robot.model) as pieces:
+    acting = along.load_inputs(options, robot)
+    with along.pieces(options, robot.model) as pieces:
         return watch_loads(pieces, acting, needs, {"spectra": spectra}, output=options.loads)
 
 

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along
 from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ and at the centre of mass; for instant k the load set 10 k, the sum of 10 k + 1,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    motion_file.add_pose(parser)
+    along.add_pose(parser)
     parser.add_argument("--link", required=True, metavar="LINK", help="name of the link")
     parser.add_argument(
         "--at",
@@ -64,10 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a coordinate system of this number into bulk data and use it; else the basic "
         "system is the link's frame",
     )
-    motion_file.add_arguments(parser)
-    external.add_arguments(parser)
-    shared.add_threads(parser)
-    loop_loads.add_arguments(parser)
+    along.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,15 +73,15 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.base.errors import count
     from mbd_bridge.cli import screen
 
-    motion_file.check_given(options)
+    along.check_given(options)
     if options.output is not None:
         check_output(options.output)
-    robot = loop_loads.load_robot(options)
+    robot = along.load_robot(options)
     robot.model.link_number(options.link)
     instants = _instants(options.at)
     actuation = {"actuated": options.actuated, "minimum_norm": options.minimum_norm}
-    forces = external.read(options, robot)
-    with motion_file.pieces(options, robot.model) as pieces:
+    forces = along.read_external(options, robot)
+    with along.pieces(options, robot.model) as pieces:
         for motion in pieces:
             body = robot.free_body(
                 options.link, motion, external=forces, threads=options.threads, **actuation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.cli import external, loop_loads, motion_file, shared
+from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated
 from mbd_bridge.cli.plot import picture_suffix, save_picture
 from mbd_bridge.files.whole_file import PLOT_NAMES
@@ -34,7 +34,7 @@ What is not given here comes from NAME.actuators.yaml beside ROBOT, then from RO
 (<transmission>, ros2_control, <dynamics>, <limit>). "fits" is only said where friction, rotor and
 the motor's limits are known; else the line says what is not.
 
-{motion_file.TEXT}
+{along.TEXT}
 Numbers are at the motor's shaft. Motoring is power that the motor gives, braking what it takes.
 With -o the motors' torque, speed and power along the motion go into a table.
 """
@@ -72,10 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar=f"JOINT={numbers}",
             help=text,
         )
-    external.add_arguments(parser)
-    loop_loads.add_arguments(parser)
-    motion_file.add_arguments(parser)
-    shared.add_threads(parser)
+    along.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         picture_suffix(options.plot)
     shared.check_table(options)
-    robot = loop_loads.load_robot(options)
+    robot = along.load_robot(options)
     robot = _with_options(robot, options)
     motors, rows, notes = _count(robot, options)
     screen.say_all((*notes, *screen.forces_said(robot), *map(str, motors.assumed)))
@@ -104,10 +101,10 @@ def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, 
     from mbd_bridge.motion.table import TIME, attributes
 
     joints = shared.joints(options)
-    inputs = loop_loads.inputs(options, robot, external.read(options, robot))
+    inputs = along.load_inputs(options, robot)
     rows = 0
     writer: TableWriter | None = None
-    with motion_file.pieces(options, robot.model) as pieces, contextlib.ExitStack() as stack:
+    with along.pieces(options, robot.model) as pieces, contextlib.ExitStack() as stack:
 
         def write(motors: Motors, time: Floats, states: list[MotorStates]) -> None:
             nonlocal rows, writer

@@ -1,20 +1,28 @@
-"""The motion that a command works on: a table, or joint states in a ROS bag."""
+"""What commands along a motion have in common.
+
+MOTION, a table or joint states in a ROS bag; external forces of a process, ``--external FILE`` and
+``--sensor FRAME=PREFIX``; the actuated joints of loops.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import shared
 from mbd_bridge.cli.options import add_options, values
-from mbd_bridge.cli.parser import NamesAction
-from mbd_bridge.motion.options import ReadingOptions
+from mbd_bridge.cli.parser import NamesAction, vector
+from mbd_bridge.loads.options import ActuationOptions
+from mbd_bridge.motion.options import ExternalReadingOptions, ReadingOptions
 
 if TYPE_CHECKING:
+    from mbd_bridge.api.histories import LoadInputs
+    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.model import Model
     from mbd_bridge.motion import Motion, Pieces, Reading
+    from mbd_bridge.motion.external import ExternalForces
     from mbd_bridge.motion.frames import Placed
 
 TEXT = """\
@@ -35,7 +43,16 @@ WORDS = {"nargs": "+", "action": NamesAction, "default": None}
 PAIRS = {"nargs": "+", "action": "extend", "default": []}
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, near: bool = True) -> None:
+def add_arguments(parser: argparse.ArgumentParser, *, threads: bool = True) -> None:
+    """Declare how a motion is read, what acts along it, and how many threads compute."""
+    if threads:
+        shared.add_threads(parser)
+    add_options(parser, ActuationOptions)
+    add_reading(parser)
+    add_external(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser, *, near: bool = True) -> None:
     """Declare how a motion is read; without `near` where the command has one already."""
     names = ("rest", "ignore", "smooth", "cutoff", "rename", "unit", "gaps", "unwrap")
     add_options(parser, ReadingOptions, names, rename=WORDS)
@@ -106,7 +123,7 @@ def add_frame(parser: argparse._ActionsContainer) -> None:
     add_options(parser, ReadingOptions, ("frames",), frames=words)
 
 
-def read(options: argparse.Namespace, model: Model) -> Motion:
+def read_motion(options: argparse.Namespace, model: Model) -> Motion:
     """Return the motion that the options name."""
     from mbd_bridge.cli import screen
     from mbd_bridge.motion import motion_from_file
@@ -153,7 +170,7 @@ def pieces(options: argparse.Namespace, model: Model) -> Iterator[Pieces]:
         yield pieces_from_file(options.motion, model, reading(options, model), step)
 
 
-def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
+def write_motion(options: argparse.Namespace, model: Model, motion: Motion) -> None:
     """Write a motion where the options say, and say what is to note of it."""
     from mbd_bridge.cli import screen
     from mbd_bridge.motion.table import save_motion
@@ -167,7 +184,6 @@ def write(options: argparse.Namespace, model: Model, motion: Motion) -> None:
 
 def reading(options: argparse.Namespace, model: Model) -> Reading:
     """Return how MOTION is read."""
-    from mbd_bridge.cli.external import sensors_of
     from mbd_bridge.motion import Reading
 
     columns = (f"{prefix}*" for prefix in sensors_of(options).values())
@@ -218,3 +234,129 @@ def renamed(words: list[str] | None, option: str) -> dict[str, str | None] | Non
             raise StateError(f"{option}: expected THERE=HERE, got {word!r}")
     pairs = (word.split("=", 1) for word in words)
     return {there: here or None for there, here in pairs}
+
+
+TABLES = {"axes": "in", "point": "point", "outside": "outside", "rename": "rename", "unit": "unit"}
+"""Options of tables of forces, and what they are called behind --external-."""
+
+
+def add_external(parser: argparse.ArgumentParser, *, recording: bool = True) -> None:
+    """Declare what concerns external forces.
+
+    Parameters
+    ----------
+    recording : the command reads a motion, which may hold the columns of sensors
+    """
+    group = parser.add_argument_group("external forces")
+    group.add_argument(
+        "--external",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="tables of forces on links: the first column is time, a coordinate or LINK.x, .y, .z "
+        "(m, of its origin in the world), the others LINK.fx [N] ... LINK.mz [N m], in the link's "
+        "axes about its origin; LINK.world.fx: in the world's axes; LINK.px [m] ...: point of "
+        "action. Linear between rows",
+    )
+    words: dict[str, dict[str, Any]] = {
+        name: {"flag": f"--external-{flag}", "dest": f"external_{flag}"}
+        for name, flag in TABLES.items()
+    }
+    words["point"]["type"] = vector
+    words["rename"] |= {"nargs": "+", "default": []}
+    words["unit"] |= {"nargs": "+", "default": []}
+    add_options(group, ExternalReadingOptions, TABLES, **words)
+    if recording:
+        sensors = {"flag": "--sensor", "dest": "sensor", "nargs": "+", "action": "extend"}
+        reads = {"flag": "--sensor-reads", "dest": "sensor_reads"}
+        changes: dict[str, dict[str, Any]] = {"sensors": {**sensors, "default": []}, "reads": reads}
+        add_options(group, ExternalReadingOptions, changes, **changes)
+
+
+def read_external(
+    options: argparse.Namespace, robot: Mechanism, *, tell: bool = True
+) -> ExternalForces | None:
+    """Return the external forces that the options name; say what they are."""
+    from mbd_bridge.base.errors import StateError
+    from mbd_bridge.cli import screen
+    from mbd_bridge.motion.external import ExternalForces
+
+    found = ExternalForces(robot.model)
+    common = {"axes": options.external_in, "point": options.external_point}
+    names = renamed(options.external_rename, "--external-rename")
+    for path in options.external:
+        found += robot.read_external(
+            path,
+            outside=options.external_outside,
+            rename=names,
+            unit=options.external_unit,
+            **common,
+        )
+    sensors = sensors_of(options)
+    if sensors and options.motion is None:
+        raise StateError("--sensor: columns of MOTION, which is not given")
+    if sensors:
+        found += robot.read_external(
+            options.motion, sensors=sensors, reads=options.sensor_reads, **common
+        )
+    for sentence in found.said if tell else ():
+        screen.say(sentence)
+    return found if found.forces else None
+
+
+def sensors_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the prefixes of the sensors' columns by link."""
+    form = "LINK=PREFIX such as tool0=wrench"
+    return shared.named(getattr(options, "sensor", ()), "sensor", form)
+
+
+def external_said(forces: ExternalForces | None) -> dict[str, str]:
+    """Return what a file of loads says of the external forces in them."""
+    return {} if forces is None else {"external": "\n".join(forces.said)}
+
+
+def load_robot(options: argparse.Namespace) -> Mechanism:
+    """Return the mechanism that the options ask for, of whose loops the actuators are said."""
+    from mbd_bridge.cli import screen
+
+    robot = screen.load_robot(options)
+    check_actuated(robot.model, options)
+    return robot
+
+
+def load_inputs(options: argparse.Namespace, robot: Mechanism, *, tell: bool = True) -> LoadInputs:
+    """Return what acts along a motion; say what is to say of the external forces."""
+    from mbd_bridge.api.histories import LoadInputs
+
+    forces = read_external(options, robot, tell=tell)
+    named = None if options.actuated is None else tuple(options.actuated)
+    acting = forces, named, options.minimum_norm, robot.forces, options.threads
+    return LoadInputs(robot, *acting)
+
+
+def actuated_said(acting: LoadInputs) -> dict[str, str]:
+    """Return what a file of loads in loops says of the actuated joints."""
+    model, named = acting.model, acting.actuated
+    if not model.has_loops:
+        return {}
+    return {"actuated": ", ".join(named or model.description.actuated or ())}
+
+
+def check_actuated(model: Model, options: argparse.Namespace) -> None:
+    """Refuse a mechanism with loops whose actuators are not said, and actuators without loops."""
+    from mbd_bridge.base.errors import ModelError
+
+    if model.cuts and options.actuated is None and model.description.actuated is None:
+        names = [
+            model.joints[body.joint].name
+            for body in model.bodies
+            if body.type.nv and not body.coupled
+        ]
+        raise ModelError(
+            f"{model.name} has loops, so loads depend on which joints are actuated: add --actuated "
+            f"JOINT ..., one for each degree of freedom (mbd assemble tells how many there are). "
+            f"Available: {', '.join(names)}"
+        )
+    if options.actuated is not None and not model.cuts:
+        raise ModelError(f"{model.name} has no loops: every joint has its actuator; no --actuated")
