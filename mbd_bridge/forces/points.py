@@ -162,8 +162,7 @@ def on_links(*pushed: tuple[Placed, Array]) -> dict[int, Array]:
 #     d = p2 - p1,   l = |d|,   u = d / l
 #
 # A tension F pulls point 2 with -F u and point 1 with F u; its power is -F l̇. At l = 0 the
-# direction
-# u is taken as 0.
+# direction u is taken as 0.
 
 
 @dataclass(frozen=True, eq=False)

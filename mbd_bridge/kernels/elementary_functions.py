@@ -236,12 +236,10 @@ def _other(do: Writer, x: Value) -> Value:
 # Sine and cosine of one argument at once: reduction to [-π/4, π/4] and two polynomials.
 #
 # With k = round(2 x/π), r = x - k π/2 is formed by three fused multiply-subtractions, π/2 being
-# cut
-# into three doubles (Cody and Waite). The first is exact for every k that occurs, so r carries the
-# error of one rounding. The polynomials are those of fdlibm (error < 2⁻⁵⁷ on the interval).
+# cut into three doubles (Cody and Waite). The first is exact for every k that occurs, so r carries
+# the error of one rounding. The polynomials are those of fdlibm (error < 2⁻⁵⁷ on the interval).
 # k's last two bits choose and sign the result. Beyond `LARGEST_ANGLE` the C library's own `sin`
-# and `cos`
-# (full reduction modulo π/2) take over, lane by lane; nan and ±inf give nan.
+# and `cos` (full reduction modulo π/2) take over, lane by lane; nan and ±inf give nan.
 
 LARGEST_ANGLE = 2.0**30
 """rad; beyond it k might lose the nearest integer and π/2 its last digits: ask the C library."""

@@ -186,10 +186,8 @@ def _routine(
 # Outputs of a march that stay as they are unless a routine is called.
 #
 # The step of a march may hand on numbers that it seldom changes: each is chosen between what it
-# was
-# and what a routine gives that is called on a condition. Such outputs are written where the call
-# is
-# made, not at each step.
+# was and what a routine gives that is called on a condition. Such outputs are written where the
+# call is made, not at each step.
 
 
 class HeldOutput(NamedTuple):

@@ -75,11 +75,10 @@ def alive(
 # Functions that are traced once and called several times, where the trace allows it.
 #
 # A Runge-Kutta step asks four times for the same accelerations. Written out, that is four times
-# the
-# code to trace, to order and to compile, and to fetch at each step. `shared` makes one routine of
-# such a function: a graph of its own, and for each call a node. What of its result does not depend
-# on
-# the arguments (zeros, structure) stays what it is, so that nothing is lost to who calls.
+# the code to trace, to order and to compile, and to fetch at each step. `shared` makes one routine
+# of such a function: a graph of its own, and for each call a node. What of its result does not
+# depend on the arguments (zeros, structure) stays what it is, so that nothing is lost to who
+# calls.
 
 WORTH = 8_000
 """Operations from which on a function is called, not written out. Measured on a Runge-Kutta step of

@@ -20,6 +20,7 @@ from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion import Motion
+from mbd_bridge.motion.peak import first_largest, is_larger
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.motion.table import COMPONENTS
 
@@ -28,15 +29,6 @@ Floats = NDArray[np.float64]
 
 NAMED = 6
 """How many joints a sentence gives before it counts."""
-
-SAME = 1e-12
-"""Peaks that differ by less, relatively, are the same: the first of them counts, whatever rounding
-makes of the others."""
-
-
-def first_largest(sizes: Floats) -> int:
-    """Return the place of the largest of sizes (N,), the first of equal ones."""
-    return int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
 
 
 @dataclass(slots=True)
@@ -74,7 +66,7 @@ class LoadPeak:
         """Take in the values (N,), and their standard deviations, at the times (N,)."""
         sizes = np.abs(values)
         row = first_largest(sizes)
-        if self._count == 0 or sizes[row] > (1.0 + SAME) * abs(self.peak):
+        if self._count == 0 or is_larger(sizes[row], abs(self.peak)):
             self.peak, self.time = float(values[row]), float(time[row])
             self.band = None if deviations is None else BAND * float(deviations[row])
         self._squares += float(np.sum(values * values))

@@ -9,6 +9,20 @@ import numpy as np
 
 from mbd_bridge.model.spatial import Array
 
+SAME = 1e-12
+"""Peaks that differ by less, relatively, are the same: the first of them counts, whatever rounding
+makes of the others."""
+
+
+def first_largest(sizes: Array) -> int:
+    """Return the place of the largest of sizes (N,), the first of equal ones."""
+    return int(np.argmax(sizes >= (1.0 - SAME) * sizes.max()))
+
+
+def is_larger(size: float, before: float) -> bool:
+    """Return whether a size is a new peak, after a largest one before."""
+    return bool(size > (1.0 + SAME) * before)
+
 
 class Peak(NamedTuple):
     """A largest value, and when it is first reached, s.
@@ -27,8 +41,8 @@ class Peaks(dict[str, Peak]):
 
     def look(self, name: str, time: Array, values: Array, widths: Array) -> int | None:
         """Take in values (N,) with half the widths of their bands; return the row of a new peak."""
-        row = int(np.argmax(np.abs(values)))
-        if name in self and not abs(values[row]) > abs(self[name].value):
+        row = first_largest(np.abs(values))
+        if name in self and not is_larger(abs(values[row]), abs(self[name].value)):
             return None
         self[name] = Peak(float(values[row]), float(time[row]), float(widths[row]))
         return row

@@ -141,8 +141,8 @@ def is_load(name: str, model: Model) -> bool:
 #
 # What a machine measured while it moved (JointState's efforts, torques from a drive) says nothing
 # about where it was: it is kept beside the states, and loads are compared with it, never made of
-# it.
-# Where it has no number, it was not measured. Efforts of joints that follow another are not read.
+# it. Where it has no number, it was not measured. Efforts of joints that follow another are not
+# read.
 
 EFFORT = ".effort"
 """Follows the name of a degree of freedom in the column of its measured effort."""

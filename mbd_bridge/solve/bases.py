@@ -21,8 +21,7 @@ from mbd_bridge.solve.tolerances import LARGEST_INVERSE
 #
 # A basis is a matrix N (n, n - r) with Φ_q N = 0 and a right inverse I_R (n, r) of r independent
 # rows, Φ_q I_R = 1. Independent velocities are ż in q̇ = I_R b + N ż; they have a meaning from
-# step
-# to step only if N does not jump. So a method keeps directions D (`Held.directions`) which a
+# step to step only if N does not jump. So a method keeps directions D (`Held.directions`) which a
 # re-decomposition turns as little as it can.
 #
 # All matrices are dimensionless (see `solve.rank`).
@@ -205,9 +204,8 @@ def _smallest(R: Array) -> float:
 #     [Φ_q; V2ᵀ] [I_R N] = 1
 #
 # which is a linear solution where a decomposition would cost ten times as much. As the motion
-# turns
-# away from V2, less of the velocity is independent; below a ratio |V2ᵀ q̇| / |q̇| of `RATIO` the
-# matrix is decomposed anew, and the new V2 turned towards the old one.
+# turns away from V2, less of the velocity is independent; below a ratio |V2ᵀ q̇| / |q̇| of `RATIO`
+# the matrix is decomposed anew, and the new V2 turned towards the old one.
 
 RATIO = 0.95
 """Part of the velocity's norm that must be independent: the motion is within 18° of V2."""

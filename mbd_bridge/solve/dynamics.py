@@ -220,10 +220,9 @@ def prepare_placements(model: Model) -> Kernel:
 #
 # The whole solution is straight-line machine code, which runs for several states in the lanes of a
 # vector at once: through M and its factors for short branches, by articulated bodies for long
-# chains,
-# whose cost grows with the number of bodies. Only where couplings leave no choice but M, and its
-# factorisation, which grows with the cube of the degrees of freedom, has more than `LARGEST`
-# operations, a kernel gives M and h, and LAPACK solves, some thousand states at a time.
+# chains, whose cost grows with the number of bodies. Only where couplings leave no choice but M,
+# and its factorisation, which grows with the cube of the degrees of freedom, has more than
+# `LARGEST` operations, a kernel gives M and h, and LAPACK solves, some thousand states at a time.
 
 LARGEST = 50_000
 """Multiply-adds of a factorisation that is still worth compiling: about 8 s, 67 dense degrees of

@@ -142,10 +142,8 @@ def pivots(M: Array) -> Array:
 #     z - Aᵀ (A Aᵀ)⁻¹ A z                                  the part of z that no row notices
 #
 # The rows are independent ones, chosen beforehand. Squaring A costs digits; one more step for what
-# is
-# left of b, with the same factors, brings them back. `risk` grows beyond bounds where the rows
-# become
-# dependent, and the caller then takes singular values.
+# is left of b, with the same factors, brings them back. `risk` grows beyond bounds where the rows
+# become dependent, and the caller then takes singular values.
 
 LARGEST = 20_000
 """Multiply-adds of the factors that are still worth compiling: some seconds."""
@@ -262,9 +260,8 @@ def minimum_norm_multipliers(
 # Solution of A x = b for a square matrix close to a positive definite one, to be traced.
 #
 # A = U L, U a unit upper triangle, from the last row to the first as in `factor`, without
-# pivoting.
-# A need not be symmetric. Entries that are plain zeros cost nothing; which zeros fill up is found
-# while it is traced.
+# pivoting. A need not be symmetric. Entries that are plain zeros cost nothing; which zeros fill up
+# is found while it is traced.
 
 
 class Eliminated(NamedTuple):

@@ -48,10 +48,8 @@ from mbd_bridge.solve.wrenches import (
 # One state after the other, checked: new arrays for each, with little between caller and code.
 #
 # The ordinary road reads, converts and explains whatever it is given, for any number of states.
-# For
-# one state of contiguous float64 arrays there is nothing to convert, and where all that comes out
-# is
-# finite nothing to explain: `one_state` then answers, from the machine code for one state
+# For one state of contiguous float64 arrays there is nothing to convert, and where all that comes
+# out is finite nothing to explain: `one_state` then answers, from the machine code for one state
 # (`kernels.Single`). In all other cases it returns None, and the ordinary road says what is wrong.
 
 REPEATED = 3

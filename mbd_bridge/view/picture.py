@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 # Pictures by rays: what a camera sees of triangles, computed on the processor.
 #
 # Embree (through embreex) finds the first triangle on each ray; light, shade and textures are
-# computed here.
-# No display, graphics card or library of the system is needed.
+# computed here. No display, graphics card or library of the system is needed.
 #
 # Textures looked up at many places: smaller copies, so that nothing flickers, and in between.
 

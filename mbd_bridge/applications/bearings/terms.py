@@ -26,9 +26,8 @@ from mbd_bridge.model import GROUND, Model
 # The two sides of a joint with one axis: their frames, and the axis, which is fixed in both.
 #
 # The child's ring has the axes of the child link, in which the joint's load is given
-# (`Convention`),
-# the parent's ring the same axes at zero coordinate: they differ by the joint's angle about the
-# axis.
+# (`Convention`), the parent's ring the same axes at zero coordinate: they differ by the joint's
+# angle about the axis.
 
 Floats = NDArray[np.float64]
 

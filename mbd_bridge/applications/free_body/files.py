@@ -23,10 +23,8 @@ from mbd_bridge.motion.table import COMPONENTS
 # Loads as Nastran bulk data: ``GRID``, ``FORCE``, ``MOMENT``, ``LOAD``, in large fields.
 #
 # A field has 16 characters. Each number is written in the way that keeps the most of its digits:
-# 11
-# or more (``-1.2345678901-10`` is Nastran's short form of an exponent), so that forces in
-# equilibrium
-# stay so to 1e-10 of the largest; small fields, with 8 characters, would leave 1e-4.
+# 11 or more (``-1.2345678901-10`` is Nastran's short form of an exponent), so that forces in
+# equilibrium stay so to 1e-10 of the largest; small fields, with 8 characters, would leave 1e-4.
 
 WIDTH = 16
 """Characters of a large field."""

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.base.readable import instant, on_clock
-from mbd_bridge.loads.peaks import SAME, first_largest
 from mbd_bridge.loads.round_off import RoundOff
+from mbd_bridge.motion.peak import first_largest, is_larger
 from mbd_bridge.motion.table import COMPONENTS, FORCES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class PeakInstants:
             rows = map(first_largest, values.T)
             for k, (component, row) in enumerate(zip(COMPONENTS, rows, strict=True)):
                 value, name = float(values[row, k]), (one.name, component)
-                if name not in self._found or value > (1.0 + SAME) * self._found[name][0]:
+                if name not in self._found or is_larger(value, self._found[name][0]):
                     self._found[name] = value, self._rows + row, body.pick([row])
         self._rows += len(body.time)
 

@@ -32,8 +32,7 @@ from mbd_bridge.solve.model_kernel import model_kernel
 # How one link moves, in its own axes, and where its neighbours are: nothing of loads is in it.
 #
 # By the papers' state vectors (`equations.state_vectors`); loads come from the recursion in body
-# axes
-# (`equations.newton_euler`). A free body that is in equilibrium checks one by the other.
+# axes (`equations.newton_euler`). A free body that is in equilibrium checks one by the other.
 
 
 class LinkMotion(NamedTuple):

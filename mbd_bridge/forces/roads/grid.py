@@ -28,8 +28,7 @@ from mbd_bridge.model.spatial import Array
 # OpenCRG road files (``.crg``), by the package pyopencrg, as heights over an even grid.
 #
 # The file's grid is curved along its reference line. It is moved and scaled by the file's
-# modifiers,
-# as by every simulator, and evaluated at the places of a grid in x and y.
+# modifiers, as by every simulator, and evaluated at the places of a grid in x and y.
 
 Floats = NDArray[np.float64]
 

@@ -103,10 +103,8 @@ MOST_KNOTS = 1_000_000
 #     right track:  φ_i + s_i arccos c_i instead of φ_i,   s_i = 1 or -1
 #
 # The φ and s are random. The waves have the period of the length, so that the variance of each
-# track
-# over it is exactly Φ0 (1/Ω1 - 1/Ω2). The cross spectrum, averaged over neighbouring waves, is c
-# Φ:
-# the coherence of the tracks is γ² = c².
+# track over it is exactly Φ0 (1/Ω1 - 1/Ω2). The cross spectrum, averaged over neighbouring waves,
+# is c Φ: the coherence of the tracks is γ² = c².
 
 ROUGHNESS = {name: 1e-6 * 4.0**k for k, name in enumerate("ABCDEFGH")}
 """Φ0 at 1 rad/m by class, m³: the geometric mean of each class of ISO 8608."""

@@ -245,8 +245,7 @@ def _equivalent(alpha: Any, driven: Any) -> Any:
 # What a Magic Formula tyre takes from a ``.tir`` file: PAC2002 and MF-Tyre 5.
 #
 # The version is read from PROPERTY_FILE_FORMAT and FITTYP. Other versions are refused by name,
-# since
-# they use the same keys with other meanings.
+# since they use the same keys with other meanings.
 
 KNOWN = "read are PAC2002 and MF-Tyre 5 (FITTYP 5, 52 or 6)"
 

@@ -43,8 +43,7 @@ from mbd_bridge.solve.wrenches import check_axes
 #
 # Components that are not there are zero. What holds for a whole file is told by attributes (in CSV
 # comments before the header, ``# outside: zero``) or arguments: axes (link, world), point (x, y,
-# z),
-# outside (zero, hold, repeat), direction (rising, falling).
+# z), outside (zero, hold, repeat), direction (rising, falling).
 
 POINTS = ("px", "py", "pz")
 WORLD = ".world"
@@ -284,8 +283,7 @@ class ForceNaming:
 # Force/torque sensors: columns of a recording that are external forces on a link.
 #
 # The six columns of a sensor begin with a prefix; behind it, in any usual spelling, stands which
-# one
-# it is: ``ft.fx``, ``wrench.force.x``, ``/wrist/wrench/torque/z``, ``actual_TCP_force_0`` to
+# one it is: ``ft.fx``, ``wrench.force.x``, ``/wrist/wrench/torque/z``, ``actual_TCP_force_0`` to
 # ``_5``.
 #
 # What a sensor reads is one of two, and `reads` says which:
