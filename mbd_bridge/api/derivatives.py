@@ -28,6 +28,7 @@ def load_derivatives(
     joints: Iterable[str | int] | str | None = None,
     by: Iterable[str] | str = STATE,
     *,
+    along: Iterable[str] | str | None = None,
     t: ArrayLike | None = None,
     threads: int = 1,
     check: bool = True,
@@ -40,6 +41,9 @@ def load_derivatives(
     q, v, a, joints, t, threads, check : see `joint_loads`
     by : "q", "v", "a" (each: along all velocities; "q.elbow": one), "t", "external", and numbers
         of the machine: "rod.mass", "rod.centre", "elbow.xyz", "gravity.z", "spring.stiffness", ...
+    along : of a machine with loops, what moves or is held while the rest follows: "actuated" joints
+        (None), "independent" coordinates (chosen), names of coordinates; or "fixed": q, v and a
+        are all fixed, and loops may open
     **options : of the loads
 
     Examples
@@ -60,7 +64,7 @@ def load_derivatives(
     elements = self.elements(options["forces"])
     asked = LoadRequest.with_wrenches(self.model, joints, options, elements, t, state)
     loads, wrenches, _ = asked
-    solver = _solver(self, DerivativeRequest.of(self.model, loads, by))
+    solver = _solver(self, DerivativeRequest.of(self.model, loads, by, along))
     return solver(state[0], state[1], state[2], wrenches, t=t, threads=threads, check=check)
 
 
@@ -69,6 +73,8 @@ def compile_derivatives(
     self: Mechanism,
     joints: Iterable[str | int] | str | None = None,
     by: Iterable[str] | str = STATE,
+    *,
+    along: Iterable[str] | str | None = None,
     **options: Unpack[RequestOptions],
 ) -> DerivativeSolver:
     """Prepare the derivatives of the loads of chosen joints, to evaluate them many times.
@@ -76,12 +82,12 @@ def compile_derivatives(
     Parameters
     ----------
     joints : names, None for all
-    by : see `load_derivatives`
+    by, along : see `load_derivatives`
     **options : of the loads
     """
     options["forces"] = self.elements(options["forces"])
     loads = LoadRequest.of(self.model, joints, **options)
-    return _solver(self, DerivativeRequest.of(self.model, loads, by))
+    return _solver(self, DerivativeRequest.of(self.model, loads, by, along))
 
 
 def _solver(self: Mechanism, request: DerivativeRequest) -> DerivativeSolver:

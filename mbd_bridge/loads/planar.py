@@ -9,7 +9,7 @@ push beside it, the declaration is refused with the residual.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -221,6 +221,27 @@ def declared_planar(
             moment[..., k, across] = 0.0
         changes |= {f"{kind}force": force, f"{kind}moment": moment, f"{kind}unique": flags}
     return replace(loads, **changes)
+
+
+def planar_rates(model: Model, loads: JointLoads, rates: Sequence[Floats]) -> tuple[Floats, ...]:
+    """Return derivatives of loads without what points out of the plane of a planar mechanism.
+
+    Parameters
+    ----------
+    rates : by K numbers: of force (..., J, 3, K), moment, actuation, and of the reaction's
+    """
+    out = tuple(rates)
+    if not model.description.planar:
+        return out
+    plane = Plane(model)
+    out = tuple(np.array(rate) for rate in rates)
+    for k, name in enumerate(loads.joints):
+        n = plane.normal_in(name, loads.convention.in_)
+        for place in (0, 3)[: len(out) // 2]:
+            f, m = (out[place + part][..., k, :, :] for part in (0, 1))
+            f -= n[:, None] * (n @ f)[..., None, :]
+            m[...] = n[:, None] * (n @ m)[..., None, :]
+    return out
 
 
 def _residual(

@@ -261,7 +261,7 @@ class LoadSolver:
                 "robot.simulate(..., parameters=...).joint_loads(joints)"
             )
         if self._actuated_joints is not None:
-            found = self._inverse(
+            found = self.inverse(
                 own_q,
                 v,
                 a,
@@ -272,7 +272,7 @@ class LoadSolver:
             )
             inputs["lam"] = found.lam if lam is None else lam
             efforts = found.tau if lam is None else None
-            if lam is None and self._inverse.spins:
+            if lam is None and self.inverse.spins:
                 inputs["a"] = solved = found.a
             flags = self._flags(own_q, found.open, threads)
         elif lam is not None:
@@ -289,7 +289,7 @@ class LoadSolver:
             result = declared_planar(self._all_joints, result, inputs, threads, check)
         result = result if efforts is None else replace(result, efforts=efforts)
         if solved is not None:
-            spins = tuple(spin.name for spin in self._inverse.spins)
+            spins = tuple(spin.name for spin in self.inverse.spins)
             result = replace(result, spins=spins, a=solved)
         return result, (*inputs.values(), *more)
 
@@ -390,7 +390,8 @@ class LoadSolver:
         return quick
 
     @cached_property
-    def _inverse(self) -> ClosedInverse:
+    def inverse(self) -> ClosedInverse:
+        """What gives the multipliers of closed loops."""
         assert self._actuated_joints is not None, "there are loops"
         return ClosedInverse(self.model, self._actuated_joints, self._applied)
 

@@ -246,7 +246,7 @@ class ClosedInverse:
             applied = self._applied.at(self.model, q, v, *rest)
             a, spin_risk = self._spun(q, v, a, applied)
             terms = loop_terms(self.model, q, v, a, *applied[:2])
-            A, risk = self._exact(terms.A)
+            A, risk = self.exact(terms.A)
             some = MinimumNorm(A[list(rows)])
             lam = some.solution(terms.b[list(rows)])
             opened = np.array([some.unnoticed(probe) for probe in self._probes])
@@ -272,8 +272,8 @@ class ClosedInverse:
         b = -(forces * self.model.velocity_scale)
         return spun(self.spins, self.model, state_vectors(self.model, q, v), a, b)
 
-    def _exact(self, A: Array) -> tuple[Array, Any]:
-        """Return A of symbols without what redundant rows are off, and the risk of that."""
+    def exact(self, A: Array) -> tuple[Array, Any]:
+        """Return A (nv, m) of symbols without what redundant rows are off, and the risk of that."""
         if not self._choice.imprecise:
             return A, 0.0
         phi_q, risk = projected(A.T, self._choice.rows)

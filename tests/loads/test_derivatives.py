@@ -9,7 +9,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.forces import JointSpring
-from mbd_bridge.loads.derivatives.solver import position_directions
+from mbd_bridge.loads.derivatives.loops import position_rates
 from mbd_bridge.model.parameters import Parameters
 from tests.complex_steps import derivatives
 from tests.robots import OWN, robot
@@ -66,7 +66,7 @@ def test_derivatives_of_loads_are_those_of_imaginary_steps(seed):
         arguments["point"] = solver.loads.point
     arguments["p"] = p
     directions = {name: solver.seed(name, len(x)) for name, x in arguments.items()}
-    directions["q"] = position_directions(mechanism.model, state[0], solver.seed("q", mechanism.nv))
+    directions["q"] = position_rates(mechanism.model, state[0], solver.seed("q", mechanism.nv))
     exact = derivatives(solver.function, arguments, directions)
     force, moment, actuation, *_ = exact
     count = len(found.columns)

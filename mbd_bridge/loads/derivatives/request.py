@@ -22,12 +22,15 @@ import numpy as np
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.forces.parameters import ElementParameters
+from mbd_bridge.loads.derivatives.loops import independent_velocities, velocities_named
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterColumn, Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import RATE, model_units
+from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.applied import AppliedForces
+from mbd_bridge.solve.constrained import actuated_joints
 
 STATE = ("q", "v", "a")
 WRENCH = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
@@ -59,20 +62,58 @@ class DerivativeRequest:
     ----------
     loads : what is derived
     by : names, see above
+    along : of a mechanism with loops, the velocities that are independent, by name: the others
+        follow, and by numbers of the machine derivatives are those at their fixed motion. None:
+        q, v and a are fixed all, and loops may open
     """
 
     loads: LoadRequest
     by: tuple[str, ...] = STATE
+    along: tuple[str, ...] | None = None
 
     @staticmethod
-    def of(model: Model, loads: LoadRequest, by: Iterable[str] | str = STATE) -> DerivativeRequest:
-        """Return a checked request."""
+    def of(
+        model: Model,
+        loads: LoadRequest,
+        by: Iterable[str] | str = STATE,
+        along: Iterable[str] | str | None = None,
+    ) -> DerivativeRequest:
+        """Return a checked request.
+
+        Parameters
+        ----------
+        along : "actuated", "independent" (chosen here), "fixed", or names of coordinates; None:
+            "actuated" where there are loops to close, else "fixed"
+        """
         names = tuple(dict.fromkeys(name_list("by", by, "what loads are derived by")))
         if not names:
             raise ModelError("by: expected at least one name, such as 'q' or 'LINK.mass'")
-        request = DerivativeRequest(loads, names)
+        held = _held(model, loads, along)
+        chosen = None if held is None else tuple(model.velocity_names[k] for k in held)
+        request = DerivativeRequest(loads, names, chosen)
         Columns(model, request)
         return request
+
+
+def _held(
+    model: Model, loads: LoadRequest, along: Iterable[str] | str | None
+) -> tuple[int, ...] | None:
+    """Return the independent velocities, None for all."""
+    closed = model.has_loops and not loads.open_tree
+    if along == "fixed" or (along is None and not closed):
+        return None
+    if not closed:
+        raise ModelError(
+            f"along={along!r}: no loops are closed here, so that all coordinates are independent; "
+            f"leave it out"
+        )
+    if along == "independent":
+        return independent_velocities(model)
+    names = name_list("along", "actuated" if along is None else along, "coordinates")
+    if names == ("actuated",):
+        active = actuated_velocities(model, actuated_joints(model, loads.actuated))
+        return tuple(np.flatnonzero(active).tolist())
+    return velocities_named(model, names)
 
 
 class Columns:
@@ -87,6 +128,7 @@ class Columns:
 
     def __init__(self, model: Model, request: DerivativeRequest) -> None:
         self.model, self.request = model, request
+        self._moved = model.velocity_names if request.along is None else request.along
         loads = request.loads
         self._applied = AppliedForces(forces=loads.forces, known=loads.known)
         self._elements = {element.name: element for element in loads.forces}
@@ -159,7 +201,11 @@ class Columns:
         if kind in STATE:
             units = [unit + RATE[STATE.index(kind)] for unit in model_units(model)[1]]
             places = enumerate(zip(model.velocity_names, units, strict=True))
-            listed = [Column(f"{kind}.{x}", unit, name, kind, k) for k, (x, unit) in places]
+            listed = [
+                Column(f"{kind}.{x}", unit, name, kind, k)
+                for k, (x, unit) in places
+                if x in self._moved
+            ]
         elif kind == "t":
             if not self._applied.timed:
                 raise ModelError("by: 't': nothing that acts depends on time; remove it")
@@ -184,5 +230,8 @@ class Columns:
                     f"by: {name!r}: no link carries an external wrench; give external={{LINK: "
                     f"wrench}}, zeros too, or of a compiled solver links=[LINK]"
                 )
-            raise ModelError(f"by: {unknown_name('number', name, known)}")
+            hint = ""
+            if kind in STATE and self.request.along is not None:
+                hint = "; the other coordinates follow from these; along= chooses others"
+            raise ModelError(f"by: {unknown_name('number', name, known)}{hint}")
         return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +54,11 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
     force, moment : (..., J, 3, K): N and N m, per unit of the column
     actuation : (..., F, K), per unit of the column
     reaction_force, reaction_moment : (..., J, 3, K), if asked for, else None
+    held : of a machine with loops, the independent velocities: the others follow them, and by its
+        numbers the loops close anew at their fixed motion. None: all of q, v and a are fixed
+    trusted : (..., K) False, with nan beside it, near singular positions, and by numbers whose
+        change would open loops that are redundant. nan is also in components of loads that are not
+        determined (`loads.unique`)
     """
 
     loads: JointLoads
@@ -63,6 +68,8 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
     actuation: Array
     reaction_force: Array | None = None
     reaction_moment: Array | None = None
+    held: tuple[str, ...] | None = None
+    trusted: Array = field(default_factory=lambda: np.ones(0, dtype=bool))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +107,8 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
             for part in arrays
             if (array := getattr(self, part)) is not None
         }
-        return replace(self, columns=tuple(self.columns[k] for k in places), **changed)
+        columns = tuple(self.columns[k] for k in places)
+        return replace(self, columns=columns, trusted=self.trusted[..., places], **changed)
 
     def along(self, directions: Mapping[str, ArrayLike]) -> LoadDerivatives:
         """Return the derivatives along one direction: Jacobian times vector, one column.
@@ -128,9 +136,12 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
             array = getattr(self, part)
             if array is not None:
                 axes = tuple(range(len(states), array.ndim - 1))
-                changed[part] = (array * np.expand_dims(vector, axes)).sum(axis=-1)[..., None]
+                parts = np.expand_dims(vector, axes)
+                terms = np.where(parts == 0.0, 0.0, array * parts)  # what stands may be unknown
+                changed[part] = terms.sum(axis=-1)[..., None]
         one = Column(" + ".join(listed), "", "", "", 0)
-        return replace(self, columns=(one,), **changed)
+        used = self.trusted | (vector == 0.0)
+        return replace(self, columns=(one,), trusted=used.all(-1, keepdims=True), **changed)
 
     def _places(self, name: str) -> list[int]:
         places = [

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance
-from mbd_bridge.base.errors import ModelError
-from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.kernels import Kernel, rates_along
+from mbd_bridge.loads.derivatives.loops import LoopMotion, position_rates, velocities_named
 from mbd_bridge.loads.derivatives.request import Columns, DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
+from mbd_bridge.loads.planar import planar_rates
+from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.solver import LoadSolver
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.tolerances import REFINED_RISK
 
-
-def position_directions(model: Model, q: Array, along: Array) -> Array:
-    """Return the rates of q (nq, K) for velocities (nv, K), floats or symbols."""
-    out = zeros((model.nq, along.shape[1]), q, along)
-    for k in range(along.shape[1]):
-        out[:, k] = coordinate_rates(model, q, along[:, k])
-    return out
+OPENING = 1e-6
+"""How far redundant rows may open by a change of the machine, relative to the motion it makes: what
+files round."""
 
 
 class DerivativeSolver:
@@ -52,16 +52,17 @@ class DerivativeSolver:
         self.request = an_instance(
             "request", request, DerivativeRequest, "DerivativeRequest.of(model, loads, by)"
         )
-        if model.has_loops and not request.loads.open_tree:
-            raise ModelError(
-                "derivatives of loads are those of trees so far: this mechanism has loops; leave "
-                "them open (open_tree=True), or take differences of joint_loads"
-            )
         self.loads = LoadSolver(model, request.loads)
         self._columns = Columns(model, request)
         self.columns = self._columns.columns
+        self._loops: LoopMotion | None = None
         kernel = self.loads.kernel
         names = (*kernel.outputs, *(f"d_{name}" for name in kernel.outputs))
+        if "lam" in kernel.inputs:
+            along = request.along
+            held = None if along is None else velocities_named(model, along)
+            self._loops = LoopMotion(self.loads.inverse, held)
+            names = (*names, "risk", "open")
         self.kernel: Kernel = model_kernel(
             model, "load_derivatives", dict(kernel.inputs), names, self._derived, self.request
         )
@@ -89,10 +90,46 @@ class DerivativeSolver:
         """
         loads, inputs = self.loads.with_inputs(q, v, a, external, t=t, threads=threads, check=check)
         found = self.kernel(*inputs, threads=threads)
-        slopes = found[len(found) // 2 :]
-        force, moment, actuation, *reaction = slopes
+        count = len(self.loads.kernel.outputs)
+        slopes = found[count : 2 * count]
+        trusted = np.ones((*loads.force.shape[:-2], len(self.columns)), dtype=bool)
+        if self._loops is not None:
+            risk, opened = found[2 * count :]
+            with np.errstate(invalid="ignore"):
+                trusted &= (risk < REFINED_RISK) & (opened < OPENING**2)
+        force, moment, actuation, *reaction = self._determined(loads, slopes, trusted)
         own_force, own_moment = reaction or (None, None)
-        return LoadDerivatives(loads, self.columns, force, moment, actuation, own_force, own_moment)
+        return LoadDerivatives(
+            loads,
+            self.columns,
+            force,
+            moment,
+            actuation,
+            own_force,
+            own_moment,
+            self.request.along,
+            trusted,
+        )
+
+    def _determined(
+        self, loads: JointLoads, slopes: tuple[Array, ...], trusted: Array
+    ) -> list[Array]:
+        """Return derivatives with nan where nothing determines them."""
+        flags = [loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique]
+        if loads.reaction_unique is not None:
+            flags += [loads.reaction_unique[..., :3], loads.reaction_unique[..., 3:]]
+        if self._loops is None:
+            return list(slopes)
+        found = planar_rates(self.model, loads, slopes)
+        return [
+            np.where(
+                flag[..., None]
+                & np.expand_dims(trusted, tuple(range(loads.force.ndim - 2, flag.ndim))),
+                rate,
+                np.nan,
+            )
+            for flag, rate in zip(flags, found, strict=True)
+        ]
 
     @property
     def parameters(self) -> Array:
@@ -108,15 +145,23 @@ class DerivativeSolver:
     def function(self, *arguments: Array) -> tuple[Array, ...]:
         """Return the loads; the last argument are the parameters (P,), floats or symbols."""
         *state, p = arguments
-        model = self._columns.own.model_with(p[: len(self._columns.own.live)])
-        applied = self._columns.applied(self.loads.applied, p)
-        return self.loads.function_of(model, applied)(*state)
+        return self.loads.function_of(*self._variant(p))(*state)
+
+    def _variant(self, p: Array) -> tuple[Model, AppliedForces]:
+        own = self._columns.own
+        model = own.model_with(p[: len(own.live)])
+        return model, self._columns.applied(self.loads.applied, p)
 
     def _derived(self, *arguments: Array) -> tuple[Array, ...]:
         inputs = dict(zip(self.loads.kernel.inputs, arguments, strict=True))
         given = {**inputs, "p": self.parameters}
-        rates = {name: self.seed(name, len(x)) for name, x in given.items() if name != "q"}
-        along = self.seed("q", self.model.nv)
-        rates["q"] = position_directions(self.model, inputs["q"], along)
+        sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
+        rates = {name: self.seed(name, size) for name, size in sizes.items()}
+        state: tuple[Array, ...] = ()
+        if self._loops is None:
+            rates["q"] = position_rates(self.model, inputs["q"], rates["q"])
+        else:
+            rates, risk, opened = self._loops.rates(given, rates, self._variant)
+            state = np.array([risk]), opened
         results, slopes = rates_along(self.function, given, rates)
-        return (*results, *slopes)
+        return (*results, *slopes, *state)

@@ -1,0 +1,246 @@
+"""How the state of a machine with loops changes: what is held moves, the loops carry the rest.
+
+Chosen coordinates are independent. Their q, v, a and the machine's numbers p change as given; what
+depends on them (D) follows, since Φ(q, p) = 0 and its first and second derivatives stay zero. So do
+the multipliers, since the rows of passive velocities (P) stay in balance:
+
+    Φ_q,D dq_D = -(Φ_q dq_I + Φ_p dp)
+    Φ_q,D dv_D = -(Φ_q dv_I + ∂(Φ_q v)/∂(q, p) · (dq, dp))
+    Φ_q,D da_D = -(Φ_q da_I + ∂(Φ_q a - γ)/∂(q, v, p) · (dq, dv, dp))
+    (Φ_qᵀ dλ)_P = -∂(M a + h + Φ_qᵀ λ - τ)_P/∂(q, v, a, p, ...) · (dq, dv, da, dp, ...)
+
+The matrices on the left are those of the state itself and are not differentiated: no derivative of
+a factorisation is formed. Among redundant rows independent ones are taken (`row_choice`); a change
+of p that would open the others is told (`LoopRates.open`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.motions import coordinate_rates
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.kernels import rates_along
+from mbd_bridge.kernels.tracing import Traceable
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.solve.applied import AppliedForces
+from mbd_bridge.solve.closed_inverse import ClosedInverse, velocity_choice
+from mbd_bridge.solve.factor import MinimumNorm
+from mbd_bridge.solve.loop_terms import loop_terms
+from mbd_bridge.solve.rank import pivoted
+from mbd_bridge.solve.row_choice import closed_positions, row_choice
+from mbd_bridge.solve.tolerances import SINGULAR
+
+Variant = Callable[[Array], tuple[Model, AppliedForces]]
+"""Returns the model and what acts, for parameters (P,)."""
+
+
+class LoopRates(NamedTuple):
+    """Rates of the inputs (n, K) by name, and whether they are good.
+
+    Attributes
+    ----------
+    rates : of q, v, a, lam and the others
+    risk : grows without bounds near singular positions
+    open : (K,) squares of how far the redundant rows open, relative to the motion
+    """
+
+    rates: dict[str, Array]
+    risk: Any
+    open: Array
+
+
+def independent_velocities(model: Model) -> tuple[int, ...]:
+    """Return velocities from which all others follow, farthest from a dead centre."""
+    choice = row_choice(model)
+    J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)]
+    order = pivoted(J, SINGULAR, float(np.linalg.norm(J))).order
+    return tuple(sorted(map(int, order[choice.rank :])))
+
+
+def velocities_named(model: Model, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the velocities of some joints, or of single velocities, by name."""
+    found = []
+    for name in names:
+        if name in model.velocity_names:
+            found.append(model.velocity_names.index(name))
+        elif name in model.joint_index and model.joint(name).moving:
+            own = model.bodies[model.joint(name).body].v
+            found += range(own.start, own.stop)
+        else:
+            raise ModelError(f"along: {unknown_name('coordinate', name, model.velocity_names)}")
+    return tuple(sorted(set(found)))
+
+
+class LoopMotion:
+    """Rates of a machine with loops along some independent velocities.
+
+    Parameters
+    ----------
+    inverse : the solver of its multipliers
+    independent : velocities that are held or moved; None: all, and loops may open
+    """
+
+    def __init__(self, inverse: ClosedInverse, independent: tuple[int, ...] | None) -> None:
+        self.model, self._inverse = inverse.model, inverse
+        self.independent = independent
+        self._choice = row_choice(self.model)
+        self._passive = list(velocity_choice(self.model, inverse.active))
+        if independent is not None:
+            self._check(independent)
+
+    def _check(self, independent: tuple[int, ...]) -> None:
+        model, choice, spins = self.model, self._choice, self._inverse.spins
+        names = ", ".join(model.velocity_names[k] for k in independent)
+        dof = model.nv - choice.rank - len(spins)
+        if len(independent) != dof:
+            raise ModelError(
+                f"along: {names or 'nothing'}: expected as many coordinates as the mechanism has "
+                f"degrees of freedom, {dof}, got {len(independent)}; name {dof} of "
+                f"{', '.join(model.velocity_names)}, or along='fixed' for all of them"
+            )
+        if model.velocity_rows.any():
+            raise ModelError(
+                "along: a wheel that rolls constrains velocities, so that positions do not follow "
+                "from others; take along='fixed'"
+            )
+        dependent = [k for k in range(model.nv) if k not in independent]
+        J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)][:, dependent]
+        if pivoted(J, SINGULAR).rank < choice.rank:
+            raise ModelError(
+                f"along: {names}: the others do not follow from these; the mechanism's "
+                f"coordinates are {', '.join(model.velocity_names)}, and along='independent' "
+                f"chooses among them"
+            )
+
+    def rates(
+        self, inputs: Mapping[str, Array], seeds: Mapping[str, Array], variant: Variant
+    ) -> LoopRates:
+        """Return the rates of all inputs.
+
+        Parameters
+        ----------
+        inputs : q, v, a, lam, external, ..., p: symbols, or floats for p
+        seeds : rates of the inputs that are given (n, K); of q the velocities (nv, K)
+        variant : what parameters make of the model
+        """
+        count = seeds["q"].shape[1]
+        rates, risk, opened = dict(seeds), 0.0, np.zeros(count)
+        state = self._matrices(inputs)
+        if self.independent is not None:
+            moved, risk, opened = self._closed(inputs, seeds, variant, state)
+            rates |= moved
+        rates["q"] = position_rates(self.model, inputs["q"], rates["q"])
+        rates["a"] = rates["a"] + self._spin_rates(inputs, rates, variant)
+        given = {name: x for name, x in inputs.items() if name != "point"}
+        moving = {name: x for name, x in rates.items() if name in given}
+        A, row_risk = self._inverse.exact(state.T)
+
+        def unbalanced(*values: Array) -> tuple[Array, ...]:
+            q, v, a, lam, *rest, p = values
+            model, applied = variant(p)
+            terms = loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
+            whole, _ = self._inverse.exact(terms.A)
+            return (whole @ (lam * self.model.row_scale) - terms.b,)
+
+        _, (slopes,) = rates_along(unbalanced, given, moving)
+        some = MinimumNorm(A[self._passive])
+        rates["lam"] = _solved(some, slopes[self._passive]) / self.model.row_scale[:, None]
+        return LoopRates(rates, risk + row_risk + some.risk, opened)
+
+    def _matrices(self, inputs: Mapping[str, Array]) -> Array:
+        """Return the dimensionless Φ_q (m, nv)."""
+        found = constraints(self.model, state_vectors(self.model, inputs["q"], inputs["v"]))
+        rows = 1.0 / self.model.row_scale
+        return np.asarray(found.phi_q * rows[:, None] * self.model.velocity_scale)
+
+    def _closed(
+        self, inputs: Mapping[str, Array], seeds: Mapping[str, Array], variant: Variant, J: Array
+    ) -> tuple[dict[str, Array], Any, Array]:
+        """Return rates of q (as velocities), v and a with which loops stay closed."""
+        model, chosen = self.model, list(self._choice.rows)
+        dependent = [k for k in range(model.nv) if k not in (self.independent or ())]
+        some = MinimumNorm(J[chosen][:, dependent])
+        scale, rows = model.velocity_scale[:, None], 1.0 / model.row_scale[:, None]
+        others = [k for k in range(len(J)) if k not in chosen]
+        p = {"p": seeds["p"]}
+        moving: dict[str, Array] = p
+        moved, opened = {}, np.zeros(p["p"].shape[1])
+
+        def position(q: Array, p: Array) -> tuple[Array, ...]:
+            own, _ = variant(p)
+            return (constraints(own, state_vectors(own, q, np.zeros(own.nv))).phi,)
+
+        def velocity(q: Array, v: Array, p: Array) -> tuple[Array, ...]:
+            own, _ = variant(p)
+            return (constraints(own, state_vectors(own, q, v)).phi_q @ v,)
+
+        def acceleration(q: Array, v: Array, a: Array, p: Array) -> tuple[Array, ...]:
+            own, _ = variant(p)
+            found = constraints(own, state_vectors(own, q, v))
+            return (found.phi_q @ a - found.gamma,)
+
+        levels: tuple[Traceable, ...] = position, velocity, acceleration
+        for k, (name, residual) in enumerate(zip("qva", levels, strict=True)):
+            given = {x: inputs[x] for x in ("q", "v", "a")[: k + 1]} | {"p": inputs["p"]}
+            _, (slopes,) = rates_along(residual, given, moving)
+            own = zeros((model.nv, slopes.shape[1]), J, slopes)
+            own[:] = seeds[name]
+            left = slopes * rows + J @ (own / scale)
+            own[dependent] = own[dependent] + _solved(some, left[chosen]) * scale[dependent]
+            moved[name] = own
+            if others:
+                left = slopes[others] * rows[others] + J[others] @ (own / scale)
+                size = 1.0 + ((own / scale) * (own / scale)).sum(axis=0)
+                opened = opened + (left * left).sum(axis=0) / size
+            rate = position_rates(model, inputs["q"], own) if name == "q" else own
+            moving = {**moving, name: rate}
+        return moved, some.risk, opened
+
+    def _spin_rates(
+        self, inputs: Mapping[str, Array], rates: Mapping[str, Array], variant: Variant
+    ) -> Array:
+        """Return the rates (nv, K) of accelerations of free spins, whose moments stay zero."""
+        model = self.model
+        total: Array = np.zeros(rates["a"].shape)
+        if not self._inverse.spins:
+            return total
+
+        def forces(*values: Array) -> tuple[Array, ...]:
+            q, v, a, *rest, p = values
+            own, applied = variant(p)
+            acts = applied.at(own, q, v, *rest)
+            found = recursive_loads(own, q, v, a, external=acts.external).forces
+            found = found if acts.along is None else found - acts.along
+            return (found * model.velocity_scale,)
+
+        given = {name: x for name, x in inputs.items() if name not in ("lam", "point")}
+        _, (slopes,) = rates_along(forces, given, {k: x for k, x in rates.items() if k in given})
+        state = state_vectors(model, inputs["q"], inputs["v"])
+        for spin in self._inverse.spins:
+            if spin.inertia:
+                P, _ = spin.velocities(model, state)
+                turned = (P @ slopes) * (-1.0 / spin.inertia)
+                total = total + (P * model.velocity_scale)[:, None] * turned[None, :]
+        return total
+
+
+def position_rates(model: Model, q: Array, along: Array) -> Array:
+    """Return the rates of q (nq, K) for velocities (nv, K), floats or symbols."""
+    out = zeros((model.nq, along.shape[1]), q, along)
+    for k in range(along.shape[1]):
+        out[:, k] = coordinate_rates(model, q, along[:, k])
+    return out
+
+
+def _solved(some: MinimumNorm, left: Array) -> Array:
+    """Return X (n, K) with A X = -left, smallest; columns of zeros stay zeros."""
+    columns = [some.solution(-left[:, k]) for k in range(left.shape[1])]
+    return np.stack(columns, axis=1) if columns else np.zeros((some.A.shape[1], 0))
