@@ -26,7 +26,7 @@ from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
 
-OPENING = 1e-6
+OPENED = 1e-6
 """How far redundant rows may open by a change of the machine, relative to the motion it makes: what
 files round."""
 
@@ -96,7 +96,7 @@ class DerivativeSolver:
         if self._loops is not None:
             risk, opened = found[2 * count :]
             with np.errstate(invalid="ignore"):
-                trusted &= (risk < REFINED_RISK) & (opened < OPENING**2)
+                trusted &= (risk < REFINED_RISK) & (opened < OPENED**2)
         force, moment, actuation, *reaction = self._determined(loads, slopes, trusted)
         own_force, own_moment = reaction or (None, None)
         return LoadDerivatives(
