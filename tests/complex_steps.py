@@ -1,11 +1,17 @@
-"""Derivatives of what a traced function computes, by imaginary steps through its operations."""
+"""Derivatives of what a traced function computes, by imaginary steps through its operations; machines
+with one number changed, for differences.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+import mbd_bridge as mbd
 from mbd_bridge.kernels import trace
 from mbd_bridge.kernels.ops import OPERATIONS, data, operands
+from mbd_bridge.model.parameters import Parameters
 
 STEP = 1e-30
 
@@ -42,3 +48,11 @@ def derivatives(function, arguments, directions):
         }
         columns.append([np.imag(x) / STEP for x in evaluated(graph, moved)])
     return [np.stack(parts, axis=-1) for parts in zip(*columns, strict=True)]
+
+
+def varied(mechanism, name, step):
+    """Return the machine with one number changed."""
+    own = Parameters.own(mechanism.model, [name])
+    values = own.values.copy()
+    values[0, [column.name for column in own.columns].index(name)] += step
+    return mbd.Mechanism(replace(own, values=values).variant(0))

@@ -10,8 +10,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.forces import JointSpring
 from mbd_bridge.loads.derivatives.loops import position_rates
-from mbd_bridge.model.parameters import Parameters
-from tests.complex_steps import derivatives
+from tests.complex_steps import derivatives, varied
 from tests.robots import OWN, robot
 from tests.tolerances import DIFFERENCE, KERNEL
 from tests.trees import random_state, random_tree
@@ -37,14 +36,6 @@ def names_of(mechanism, rng):
     joint = rng.choice(mechanism.joint_names)
     mine = [f"{link}.mass", f"{link}.centre", f"{other}.inertia", f"{joint}.xyz"]
     return [*mine, f"{joint}.rpy.pitch", "gravity"]
-
-
-def varied(mechanism, name, step):
-    """Return the machine with one number changed."""
-    own = Parameters.own(mechanism.model, [name])
-    values = own.values.copy()
-    values[0, [column.name for column in own.columns].index(name)] += step
-    return mbd.Mechanism(replace(own, values=values).variant(0))
 
 
 def close(found, expected, tolerance):

@@ -12,8 +12,7 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
 from mbd_bridge.solve.loop_terms import loop_terms
 from mbd_bridge.solve.spins import spun
-from tests.complex_steps import evaluated
-from tests.loads.test_derivatives import varied
+from tests.complex_steps import evaluated, varied
 from tests.machines import four_bar
 from tests.robots import OWN
 
