@@ -1,6 +1,4 @@
-"""Derivatives of what a traced function computes, by imaginary steps through its operations; machines
-with one number changed, for differences.
-"""
+"""Imaginary steps through the operations of traced functions, and machines with a number changed."""
 
 from __future__ import annotations
 
