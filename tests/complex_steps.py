@@ -1,4 +1,4 @@
-"""Imaginary steps through the operations of traced functions, and machines with a number changed."""
+"""Imaginary steps through operations of traced functions; machines with one number changed."""
 
 from __future__ import annotations
 
