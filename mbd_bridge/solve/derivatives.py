@@ -45,7 +45,7 @@ from mbd_bridge.kernels.derive import jacobian
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Body, JointMotion, Model
 from mbd_bridge.model.spatial import Array, cross, zeros
-from mbd_bridge.solve.factor import factorise, mass_pattern, substitute
+from mbd_bridge.solve.factor import factorise, inverse_of, mass_pattern, substitute
 
 
 class InverseDerivatives(NamedTuple):
@@ -274,8 +274,7 @@ def forward_derivatives(
     factor = factorise(still.by_a, mass_pattern(model), model.velocity_names)
     a = substitute(factor, tau - still.tau)
     _, dq, dv, _ = inverse(q, v, a)
-    by_q, by_v, by_tau = (zeros((nv, nv), still.by_a) for _ in range(3))
-    for k, unit in enumerate(np.eye(nv)):
+    by_q, by_v = (zeros((nv, nv), still.by_a) for _ in range(2))
+    for k in range(nv):
         by_q[:, k], by_v[:, k] = substitute(factor, -dq[:, k]), substitute(factor, -dv[:, k])
-        by_tau[: k + 1, k] = by_tau[k, : k + 1] = substitute(factor, unit)[: k + 1]
-    return ForwardDerivatives(a, by_q, by_v, by_tau, factor.pivots)
+    return ForwardDerivatives(a, by_q, by_v, inverse_of(factor), factor.pivots)

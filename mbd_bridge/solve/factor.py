@@ -123,6 +123,15 @@ def substitute(factor: Factor, b: Array) -> Array:
     return inward(factor, outward(factor, b))
 
 
+def inverse_of(factor: Factor) -> Array:
+    """Return the inverse (n, n) of the matrix that was factorised."""
+    n = len(factor.pivots)
+    inverse = zeros((n, n), factor.L)
+    for k, unit in enumerate(np.eye(n)):
+        inverse[: k + 1, k] = inverse[k, : k + 1] = substitute(factor, unit)[: k + 1]
+    return inverse
+
+
 def pivots(M: Array) -> Array:
     """Return the pivots D (N, n) that `factorise` finds in M (N, n, n), without tracing it.
 

@@ -19,15 +19,18 @@ from mbd_bridge.engines.pinocchio.adopt import ConstrainedMotion, from_pinocchio
 from mbd_bridge.engines.pinocchio.drop_in import (
     PreparedModel,
     aba,
-    constraint_dynamics,
-    constraintDynamics,
     crba,
-    initConstraintDynamics,
     joint_forces,
     nle,
     nonLinearEffects,
     prepare,
     rnea,
+)
+from mbd_bridge.engines.pinocchio.drop_in_constraints import (
+    computeConstraintDynamicsDerivatives,
+    constraint_dynamics,
+    constraintDynamics,
+    initConstraintDynamics,
 )
 from mbd_bridge.engines.pinocchio.drop_in_derivatives import (
     computeABADerivatives,
@@ -65,6 +68,7 @@ __all__ = [
     "computeABADerivatives",
     "computeCentroidalMap",
     "computeCentroidalMomentum",
+    "computeConstraintDynamicsDerivatives",
     "computeFrameJacobian",
     "computeGeneralizedGravity",
     "computeGeneralizedGravityDerivatives",

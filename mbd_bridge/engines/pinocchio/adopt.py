@@ -81,7 +81,7 @@ def constraint_loops(
         while name in used:
             name += "_"
         used.add(name)
-        _check(name, constraint)
+        check_constraint(name, constraint)
         first_end = _end(first, constraint.joint1_id, constraint.joint1_placement)
         second_end = _end(first, constraint.joint2_id, constraint.joint2_placement)
         loops.append(Loop(name, TYPES[constraint.type], first_end, second_end))
@@ -97,7 +97,8 @@ def on_ground(constraints: Sequence[Any]) -> bool:
     return any(0 in (c.joint1_id, c.joint2_id) for c in constraints)
 
 
-def _check(name: str, constraint: Any) -> None:
+def check_constraint(name: str, constraint: Any) -> None:
+    """Refuse a constraint of another kind, or one that has to accelerate."""
     if constraint.type not in TYPES:
         raise ModelError(
             f"constraint {name!r} is {constraint.type}; expected CONTACT_3D or CONTACT_6D"

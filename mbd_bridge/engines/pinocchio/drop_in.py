@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.engines.pinocchio.adopt import SIZES, ConstrainedMotion, adopt, multipliers
+from mbd_bridge.engines.pinocchio.adopt import adopt, multipliers
 from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.kernels import Kernel
@@ -35,7 +35,6 @@ from mbd_bridge.solve import (
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.prepared import one_state
-from mbd_bridge.solve.row_choice import row_choice
 
 T = TypeVar("T")
 
@@ -141,6 +140,11 @@ class PreparedModel:
             inputs["external"] = 6 * len(links)
         return model_kernel(ours, "forces", inputs, ("tau", "f"), function, (joints, links))
 
+    def fill_forces(self, data: pin.Data, forces: Array) -> None:
+        """Put the forces (njoints - 1, 6) on the joints into pinocchio's data."""
+        for number, force in enumerate(forces, 1):
+            data.f[number] = pin.Force(force)  # data.f[0] is no result of pinocchio's rnea
+
     @property
     def links(self) -> tuple[int, ...]:
         """Numbers of the links that pinocchio's joints carry, the universe left out."""
@@ -167,12 +171,6 @@ class PreparedModel:
                 LoadSolver(ours, LoadRequest.of(ours, self._joint_names(), actuated=())),
             ),
         )
-
-    def constrained(self, constraints: Sequence[Any]) -> PreparedModel:
-        """Return the same model with constraints, made once for the same ones."""
-        key = "constrained", tuple(map(_content, constraints))
-        tolerance, model = self.rank_tolerance, self.twin.model
-        return self.kept(key, lambda: PreparedModel(model, [*constraints], tolerance))
 
     def multipliers(self) -> Any:
         """Return the kernel that turns our multipliers into pinocchio's."""
@@ -292,8 +290,7 @@ def rnea(
         (tau,) = ready.kernel("inverse_dynamics", pushed)(*arrays)
     else:
         tau, forces = ready.forces(pushed)(*arrays)
-        for number, force in enumerate(forces, 1):
-            data.f[number] = pin.Force(force)  # data.f[0] is no result of pinocchio's rnea
+        ready.fill_forces(data, forces)
     return _give(data, "tau", tau[..., ready.order])
 
 
@@ -352,89 +349,6 @@ def joint_forces(
     arrays = ready.motion(q, v, a, fext)
     forces = ready.forces(len(arrays) > 3)(*arrays)[1]
     return np.concatenate([np.zeros((*forces.shape[:-2], 1, 6)), forces], axis=-2)
-
-
-def constraint_dynamics(
-    model: PreparedModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike
-) -> ConstrainedMotion:
-    """Return accelerations and multipliers, as ``pinocchio.constraintDynamics``, and joint forces.
-
-    The state satisfies the constraints, so that their correctors have nothing to correct; the
-    multipliers of redundant constraints are the smallest. One state or (N, n) arrays of states.
-
-    Raises
-    ------
-    StateError
-        A constraint is open at a state: by how much.
-    """
-    dynamics, solver = model.closed()
-    ours, own_q, own_v = solver.model, model.coordinates(q), model.rates(v)
-    phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
-    scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
-    residual = np.abs(phi / ours.row_scale)
-    if not row_choice(ours).closed(scaled, residual).all():
-        raise StateError(
-            f"the constraints are open by {residual.max():.3g} (relative to the size of the "
-            f"mechanism, "
-            f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
-        )
-    a, lam = dynamics.forward(own_q, own_v, model.rates(tau, "tau"))
-    (lambda_c,) = model.multipliers()(own_q, own_v, lam)
-    force, moment, _ = solver.kernel(own_q, own_v, a, lam)
-    wrench = np.concatenate([force, moment], axis=-1)
-    wrench = np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
-    return ConstrainedMotion(a[..., model.order], lambda_c, wrench)
-
-
-def initConstraintDynamics(
-    model: AnyModel,
-    data: pin.Data | None,
-    contact_models: Sequence[Any],
-    contact_datas: Sequence[Any] = (),
-) -> None:
-    """Prepare `constraintDynamics`, as ``pinocchio.initConstraintDynamics``."""
-    prepared(model).constrained(contact_models).closed()
-
-
-def constraintDynamics(
-    model: AnyModel,
-    data: pin.Data | None,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    contact_models: Sequence[Any],
-    contact_datas: Sequence[Any] = (),
-    settings: Any = None,
-) -> Array:
-    """Return the accelerations (nv,) or (N, nv), as ``pinocchio.constraintDynamics``.
-
-    For one state ``data.ddq``, ``data.lambda_c`` and, other than pinocchio's, ``data.f`` are
-    filled, and the constraints' ``contact_force``. The constraints are met exactly, as by
-    `constraint_dynamics`: of `settings`, which are those of an iteration, nothing is needed.
-    """
-    motion = constraint_dynamics(prepared(model).constrained(contact_models), q, v, tau)
-    if data is None or motion.ddq.ndim > 1:
-        return motion.ddq
-    data.ddq, data.lambda_c = motion.ddq, motion.lambda_c
-    for number, force in enumerate(motion.joint_forces[1:], 1):
-        data.f[number] = pin.Force(force)
-    start = 0
-    for constraint, contact_data in zip(contact_models, contact_datas, strict=False):
-        size = SIZES[constraint.type]
-        contact_data.contact_force = pin.Force(
-            np.pad(motion.lambda_c[start : start + size], (0, 6 - size))
-        )
-        start += size
-    return motion.ddq
-
-
-def _content(constraint: Any) -> tuple[Any, ...]:
-    """Return what a ``RigidConstraintModel`` says, to compare."""
-    ends = constraint.joint1_placement, constraint.joint2_placement
-    kind = str(constraint.type), str(constraint.reference_frame), str(constraint.name)
-    wanted = constraint.desired_contact_acceleration.vector.tobytes()
-    places = (end.homogeneous.tobytes() for end in ends)
-    return *kind, constraint.joint1_id, constraint.joint2_id, *places, wanted
 
 
 def _last(name: str, value: ArrayLike, count: int) -> Array:

@@ -252,7 +252,8 @@ def _joints(
     moving = model.kept(
         "moving",
         lambda: [
-            _named(model, number, Frame.identity()) for number in range(model.twin.model.njoints)
+            named_frame(model, number, Frame.identity())
+            for number in range(model.twin.model.njoints)
         ],
     )
     kernel = model.kept(
@@ -286,10 +287,10 @@ def _frame(model: PreparedModel, number: int) -> NamedFrame | None:
     """Return pinocchio's frame of a number; None of one that stands still."""
     theirs = model.twin.model.frames[number]
     pose = Frame(theirs.placement.rotation.copy(), theirs.placement.translation.copy())
-    return _named(model, theirs.parentJoint, pose)
+    return named_frame(model, theirs.parentJoint, pose)
 
 
-def _named(model: PreparedModel, joint: int, pose: Frame) -> NamedFrame | None:
+def named_frame(model: PreparedModel, joint: int, pose: Frame) -> NamedFrame | None:
     """Return a frame on one of pinocchio's joints, where our body has it; None on the universe."""
     at = [item for item in model.twin.places if item.joint == joint]
     if not at:

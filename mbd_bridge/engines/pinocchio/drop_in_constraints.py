@@ -1,0 +1,213 @@
+"""pinocchio's dynamics with rigid constraints, run by our kernels.
+
+As in `drop_in`: one state or (N, n) arrays of states. `constraintDynamics` does what pinocchio's
+does, correctors included, be the constraints closed or not; `constraint_dynamics` is that of the
+closed mechanism, where loops are closed and redundant multipliers the smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.engines.pinocchio.adopt import (
+    SIZES,
+    ConstrainedMotion,
+    check_constraint,
+)
+from mbd_bridge.engines.pinocchio.contacts import Place, contact_rows
+from mbd_bridge.engines.pinocchio.drop_in import AnyModel, PreparedModel, prepared
+from mbd_bridge.engines.pinocchio.drop_in_kinematics import forwardKinematics, named_frame
+from mbd_bridge.model.spatial import Array, Frame
+from mbd_bridge.solve.held import Held, HeldMotion
+from mbd_bridge.solve.row_choice import row_choice
+
+
+def constraint_dynamics(
+    model: PreparedModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+) -> ConstrainedMotion:
+    """Return accelerations and multipliers, as ``pinocchio.constraintDynamics``, and joint forces.
+
+    The state satisfies the constraints, so that their correctors have nothing to correct; the
+    multipliers of redundant constraints are the smallest. One state or (N, n) arrays of states.
+
+    Raises
+    ------
+    StateError
+        A constraint is open at a state: by how much.
+    """
+    dynamics, solver = model.closed()
+    ours, own_q, own_v = solver.model, model.coordinates(q), model.rates(v)
+    phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
+    scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
+    residual = np.abs(phi / ours.row_scale)
+    if not row_choice(ours).closed(scaled, residual).all():
+        raise StateError(
+            f"the constraints are open by {residual.max():.3g} (relative to the size of the "
+            f"mechanism, "
+            f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
+        )
+    a, lam = dynamics.forward(own_q, own_v, model.rates(tau, "tau"))
+    (lambda_c,) = model.multipliers()(own_q, own_v, lam)
+    force, moment, _ = solver.kernel(own_q, own_v, a, lam)
+    wrench = np.concatenate([force, moment], axis=-1)
+    wrench = np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
+    return ConstrainedMotion(a[..., model.order], lambda_c, wrench)
+
+
+def initConstraintDynamics(
+    model: AnyModel,
+    data: pin.Data | None,
+    contact_models: Sequence[Any],
+    contact_datas: Sequence[Any] = (),
+) -> None:
+    """Prepare `constraintDynamics`, and the data, as ``pinocchio.initConstraintDynamics``."""
+    if data is not None:
+        pin.initConstraintDynamics(prepared(model).twin.model, data, contact_models, contact_datas)
+    _held(prepared(model), contact_models, contact_datas)
+
+
+def constraintDynamics(
+    model: AnyModel,
+    data: pin.Data | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    contact_models: Sequence[Any],
+    contact_datas: Sequence[Any] = (),
+    settings: Any = None,
+) -> Array:
+    """Return the accelerations (nv,) or (N, nv), as ``pinocchio.constraintDynamics``.
+
+    For one state ``data.ddq``, ``data.lambda_c`` and, other than pinocchio's, ``data.f`` are
+    filled, and the constraints' ``contact_force``. Of `settings`, which are those of an iteration,
+    nothing is needed: multipliers of constraints that depend on each other are the smallest.
+    """
+    ready = prepared(model)
+    held = _held(ready, contact_models, contact_datas)
+    motion = held.motion(*_state(ready, q, v, tau))
+    if data is not None and motion.a.ndim == 1:
+        _fill(ready, data, motion, q, v, contact_models, contact_datas)
+        data.constrained_state = q, v, tau
+    return motion.a[..., ready.order]
+
+
+def computeConstraintDynamicsDerivatives(
+    model: AnyModel,
+    data: pin.Data | None,
+    contact_models: Sequence[Any],
+    contact_datas: Sequence[Any] = (),
+    settings: Any = None,
+    *,
+    state: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+) -> tuple[Array, ...]:
+    """Return the derivatives of the accelerations by q, v and tau, then those of the multipliers,
+    as ``pinocchio.computeConstraintDynamicsDerivatives``.
+
+    For one state ``data.ddq_dq``, ``ddq_dv`` and ``ddq_dtau`` are filled; those of multipliers
+    cannot be set from Python.
+
+    Parameters
+    ----------
+    state : q, v, tau, one state or many; None: that of the last `constraintDynamics` with `data`
+    """
+    ready = prepared(model)
+    state = getattr(data, "constrained_state", None) if state is None else state
+    if state is None:
+        raise StateError(
+            "state: call constraintDynamics(model, data, ...) first, as with pinocchio, or "
+            "give state=(q, v, tau)"
+        )
+    held = _held(ready, contact_models, contact_datas)
+    derivatives = held.derivatives(*_state(ready, *state))[1]
+    order = ready.order
+    parts = [part[..., order] for part in derivatives]  # views where the orders are the same
+    parts[:3] = [part[..., order, :] for part in parts[:3]]
+    if data is not None and parts[0].ndim == 2:
+        for by, matrix in zip(("dq", "dv", "dtau"), parts, strict=False):
+            setattr(data, f"ddq_{by}", matrix)
+    return tuple(parts)
+
+
+def _state(model: PreparedModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> tuple[Array, ...]:
+    return model.coordinates(q), model.rates(v), model.rates(tau, "tau")
+
+
+def _held(model: PreparedModel, constraints: Sequence[Any], datas: Sequence[Any]) -> Held:
+    """Return the dynamics with some constraints, made once for the same ones."""
+    for data in datas:
+        if np.any(data.contact_acceleration_desired.vector):
+            raise ModelError(
+                "contact_acceleration_desired: accelerations of contacts that are wanted are not "
+                "known here; set it to zero, or call pinocchio's own constraintDynamics"
+            )
+    key = tuple(map(_content, constraints))
+
+    def make() -> Held:
+        for k, constraint in enumerate(constraints):
+            check_constraint(str(constraint.name) or f"constraint_{k}", constraint)
+        places = [
+            (
+                _place(model, constraint.joint1_id, constraint.joint1_placement),
+                _place(model, constraint.joint2_id, constraint.joint2_placement),
+            )
+            for constraint in constraints
+        ]
+        rows = contact_rows(model.twin.ours, constraints, places)
+        return Held(model.twin.ours, rows, sum(SIZES[c.type] for c in constraints), key)
+
+    return model.kept(("held", key), make)
+
+
+def _place(model: PreparedModel, joint: int, placement: pin.SE3) -> Place:
+    frame = Frame(placement.rotation.copy(), placement.translation.copy())
+    named = named_frame(model, joint, frame)
+    return (-1, frame) if named is None else (named.body, named.place)
+
+
+def _fill(
+    model: PreparedModel,
+    data: pin.Data,
+    motion: HeldMotion,
+    q: ArrayLike,
+    v: ArrayLike,
+    constraints: Sequence[Any],
+    contact_datas: Sequence[Any],
+) -> None:
+    """Fill pinocchio's data with the motion, and with the forces on joints that it leaves out."""
+    data.ddq, data.lambda_c = motion.a[model.order], motion.lam
+    pushes = [pin.Force.Zero() for _ in range(model.twin.model.njoints)]
+    placed = forwardKinematics(model, None, q)
+    assert placed is not None
+    at = [pin.SE3(place) for place in placed]
+    start = 0
+    for k, constraint in enumerate(constraints):
+        size = SIZES[constraint.type]
+        force = pin.Force(np.pad(motion.lam[start : start + size], (0, 6 - size)))
+        start += size
+        if k < len(contact_datas):
+            contact_datas[k].contact_force = force
+        first, second = constraint.joint1_id, constraint.joint2_id
+        c1 = at[first] * constraint.joint1_placement
+        c2 = at[second] * constraint.joint2_placement
+        axes = c1.rotation if constraint.reference_frame == pin.LOCAL else np.eye(3)
+        other = c2.translation if constraint.type == pin.ContactType.CONTACT_3D else c1.translation
+        pushes[first] += at[first].actInv(pin.SE3(axes, c1.translation).act(force))
+        pushes[second] -= at[second].actInv(pin.SE3(axes, other).act(force))
+    model.fill_forces(data, model.forces(True)(*model.motion(q, v, data.ddq, pushes))[1])
+
+
+def _content(constraint: Any) -> tuple[Any, ...]:
+    """Return what a ``RigidConstraintModel`` says, to compare."""
+    ends = constraint.joint1_placement, constraint.joint2_placement
+    kind = str(constraint.type), str(constraint.reference_frame), str(constraint.name)
+    wanted = constraint.desired_contact_acceleration.vector.tobytes()
+    gains = constraint.m_baumgarte_parameters.Kp, constraint.m_baumgarte_parameters.Kd
+    places = (end.homogeneous.tobytes() for end in ends)
+    joints = constraint.joint1_id, constraint.joint2_id
+    return *kind, *joints, *places, wanted, *gains
