@@ -24,7 +24,7 @@ Parameters
         '''
 
 The call is checked against the group, and gets all of its options. `inspect.signature`, ``help``
-and the reference show each with its default; the command line (`cli.options`) is made of the same
+and the reference show each with its default; the command line (`cli.shared`) is made of the same
 group. A module of groups has no ``from __future__ import annotations``; types that are imported for
 type checkers alone, or have short names for something long, stand in quotes.
 """

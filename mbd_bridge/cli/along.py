@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import NamesAction, vector
+from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.loads.options import ActuationOptions
 from mbd_bridge.motion.options import ExternalReadingOptions, ReadingOptions
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import add_state
-from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.simulation.options import OwnStepOptions
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 
 from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE
-from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.motion.options import InverseKinematicsOptions
 
 SUMMARY = "inverse kinematics: the motion that takes a frame along a path, within the limits"

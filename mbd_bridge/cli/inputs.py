@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.options import add_options
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.simulation.options import GivenActsOptions
 
 if TYPE_CHECKING:

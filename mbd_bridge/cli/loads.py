@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import along, shared
-from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.loads.options import ConventionOptions, ReactionOptions
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from mbd_bridge.cli.cases import (
     case_weights,
     of_each_case,
 )
-from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated
+from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.view.options import ExaggerateOptions
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from mbd_bridge.cli import along, inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
-from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import OutputFile, add_output, add_robot
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.loads.options import ActuationOptions
 from mbd_bridge.simulation.options import SimulateOptions
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import along
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state, assembled, say_start
-from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.loads.options import ActuationOptions
 from mbd_bridge.simulation.options import StepOptions
 from mbd_bridge.view.options import LookOptions, OverlayOptions

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.loads import add_convention, add_joints
-from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot, whole_number
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.loads.options import ActuationOptions, WorkspaceOptions
 
 if TYPE_CHECKING:

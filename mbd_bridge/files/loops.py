@@ -40,8 +40,15 @@ import numpy as np
 from mbd_bridge.files.document import Document, parse_numbers, unknown
 from mbd_bridge.files.elements import DEFAULT_AXIS, ONE_FREEDOM
 from mbd_bridge.files.xml_reader import Element, line_of
-from mbd_bridge.model.axes import parallel, perpendicular
-from mbd_bridge.model.description import Coupling, Joint, Loop, LoopEnd, Vector3
+from mbd_bridge.model.description import (
+    Coupling,
+    Joint,
+    Loop,
+    LoopEnd,
+    Vector3,
+    parallel,
+    perpendicular,
+)
 from mbd_bridge.model.spatial import Array, Frame, skew
 
 LOOP_TYPES = (

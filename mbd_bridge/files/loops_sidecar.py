@@ -41,8 +41,15 @@ from mbd_bridge.files.elements import DEFAULT_AXIS
 from mbd_bridge.files.loops import TYPES_WITH_AXIS, check_radius, check_ratio, loop_type, mask_of
 from mbd_bridge.files.sidecars import existing_sidecar
 from mbd_bridge.files.yaml_text import Node, read_yaml
-from mbd_bridge.model.axes import parallel
-from mbd_bridge.model.description import Coupling, Description, Joint, Loop, LoopEnd, Vector3
+from mbd_bridge.model.description import (
+    Coupling,
+    Description,
+    Joint,
+    Loop,
+    LoopEnd,
+    Vector3,
+    parallel,
+)
 
 SIDES = {
     "parent": "predecessor",

@@ -12,8 +12,7 @@ from mbd_bridge.files.elements import remark_reversed
 from mbd_bridge.files.sdf_document import direction, flag, number, text
 from mbd_bridge.files.sdf_scopes import MODEL, Scope
 from mbd_bridge.files.xml_reader import Element, line_of
-from mbd_bridge.model.axes import parallel
-from mbd_bridge.model.description import Joint, Limits, Mimic, Vector3
+from mbd_bridge.model.description import Joint, Limits, Mimic, Vector3, parallel
 from mbd_bridge.model.spatial import Frame
 
 TYPES = {

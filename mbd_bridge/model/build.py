@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers, flag, known_name
 from mbd_bridge.base.errors import ModelError, is_plain, unknown_name
-from mbd_bridge.model.axes import axis_turn, oblique, second_direction, second_turn
 from mbd_bridge.model.cut_table import (
     CUT_ROWS,
     Coupled,
@@ -36,7 +35,17 @@ from mbd_bridge.model.cut_table import (
     rolling_rows,
     universal_rows,
 )
-from mbd_bridge.model.description import Coupling, Description, Joint, Loop, LoopEnd
+from mbd_bridge.model.description import (
+    Coupling,
+    Description,
+    Joint,
+    Loop,
+    LoopEnd,
+    axis_turn,
+    oblique,
+    second_direction,
+    second_turn,
+)
 from mbd_bridge.model.flexible_links import Expanded, FlexibleBody, expand, in_body
 from mbd_bridge.model.joint_table import (
     JOINT_TYPES,

@@ -17,9 +17,8 @@ import numpy as np
 
 from mbd_bridge.base.arguments import known_name, name_list
 from mbd_bridge.base.errors import ModelError, some, warn
-from mbd_bridge.model.axes import second_axis
 from mbd_bridge.model.cut_table import CUT_ROWS
-from mbd_bridge.model.description import Description, Joint, Loop, LoopEnd, Vector3
+from mbd_bridge.model.description import Description, Joint, Loop, LoopEnd, Vector3, second_axis
 from mbd_bridge.model.joint_table import JOINT_TYPES
 from mbd_bridge.model.spatial import Array
 

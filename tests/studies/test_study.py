@@ -19,7 +19,7 @@ from scipy import stats
 
 import mbd_bridge as mbd
 from mbd_bridge.applications import studies
-from mbd_bridge.applications.studies.endings import KindOfEnding
+from mbd_bridge.applications.studies.result import KindOfEnding
 from mbd_bridge.applications.studies.run import Parts, StudyPart
 from mbd_bridge.files.tables import open_table
 

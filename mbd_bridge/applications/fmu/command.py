@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli.options import add_options
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.simulation.options import OwnStepOptions
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 
 from mbd_bridge.cli import inputs, shared
 from mbd_bridge.cli.assemble import EXIT_INCOMPLETE, add_state
-from mbd_bridge.cli.options import add_options
 from mbd_bridge.cli.parser import add_output, add_robot
+from mbd_bridge.cli.shared import add_options
 from mbd_bridge.simulation.options import OwnStepOptions, RecordOptions
 
 EXAMPLE = "mbd run machine.urdf --seconds 60", "at wall-clock pace, with its jitter"

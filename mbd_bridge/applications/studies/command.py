@@ -13,8 +13,8 @@ from mbd_bridge.applications.studies.run import Executor
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.options import add_options, values
 from mbd_bridge.cli.parser import add_output, whole_number
+from mbd_bridge.cli.shared import add_options, values
 
 EXAMPLE = "mbd study variants.yaml --workers 2", "thousands of variants"
 SUMMARY = "simulate thousands to millions of variants that a file describes"

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mbd_bridge.applications.studies.endings import FINISHED
+from mbd_bridge.applications.studies.result import FINISHED
 from mbd_bridge.base.arguments import by_name, known_name, place_of
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property

@@ -24,13 +24,6 @@ import numpy as np
 
 from mbd_bridge.applications.studies.design import Design
 from mbd_bridge.applications.studies.digest import digest_of
-from mbd_bridge.applications.studies.endings import (
-    FINISHED,
-    STATUS,
-    Endings,
-    KindOfEnding,
-    endings_of,
-)
 from mbd_bridge.applications.studies.evaluate import (
     Columns,
     LoadsOfStates,
@@ -40,7 +33,14 @@ from mbd_bridge.applications.studies.evaluate import (
     numbers_of,
 )
 from mbd_bridge.applications.studies.options import StudyOptions
-from mbd_bridge.applications.studies.result import StudyResult
+from mbd_bridge.applications.studies.result import (
+    FINISHED,
+    STATUS,
+    Endings,
+    KindOfEnding,
+    StudyResult,
+    endings_of,
+)
 from mbd_bridge.base.arguments import (
     an_instance,
     by_name,

@@ -25,8 +25,15 @@ from mbd_bridge.files.write.values import (
     weightless,
 )
 from mbd_bridge.files.xml_reader import Element
-from mbd_bridge.model.axes import second_axis
-from mbd_bridge.model.description import Coupling, Description, Geometry, Joint, Link, Loop
+from mbd_bridge.model.description import (
+    Coupling,
+    Description,
+    Geometry,
+    Joint,
+    Link,
+    Loop,
+    second_axis,
+)
 from mbd_bridge.model.spatial import Frame, rotation_that_takes_z_to
 
 TYPES = (

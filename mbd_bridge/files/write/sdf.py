@@ -36,7 +36,6 @@ from mbd_bridge.files.write.values import (
     text_of,
 )
 from mbd_bridge.files.xml_reader import Element
-from mbd_bridge.model.axes import second_axis
 from mbd_bridge.model.description import (
     Coupling,
     Description,
@@ -45,6 +44,7 @@ from mbd_bridge.model.description import (
     Link,
     Loop,
     Mimic,
+    second_axis,
 )
 from mbd_bridge.model.spanning_tree import turn_round
 from mbd_bridge.model.spatial import Frame, Inertia
