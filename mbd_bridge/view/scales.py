@@ -18,7 +18,9 @@ from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.motion import Motion
 from mbd_bridge.motion.external import ExternalForces
 from mbd_bridge.simulation import Simulation
+from mbd_bridge.solve.closing import largest, newton
 from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.moves import moved
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.view.bending import BentLink
 
@@ -309,8 +311,8 @@ STEPS = 30
 CLOSED = 1e-6
 """How far loops may be open, in parts of the machine's size: nothing of it is seen."""
 
-FLAT = 1e-9
-"""Singular values below this part of the largest are those of redundant rows."""
+ARRIVED = 1e-9
+"""rad, or sizes of the machine: a Newton step of this length is the last one."""
 
 LARGEST = 1e6
 """Factor."""
@@ -343,18 +345,18 @@ def exaggerated(model: Model, q: Array, factor: float) -> tuple[Array, Array]:
         held[part.v] = True
     if not model.has_loops:
         return out, stay
-    constraints, first = prepare(model, "constraints"), out.copy()
-    free = np.where(held, 0.0, model.velocity_scale)
-    for _ in range(STEPS):
-        phi, phi_q, _ = constraints(out, np.zeros((len(q), model.nv)))
-        stay = ~(np.abs(phi / model.row_scale).max(axis=1) < CLOSED)
-        if not stay.any():
-            return out, stay
-        inverse = np.linalg.pinv(phi_q[stay] * free, rcond=FLAT)
-        step = -free * np.einsum("nij,nj->ni", inverse, phi[stay])
-        out[stay] = [model.integrate(a, b) for a, b in zip(out[stay], step, strict=True)]
-    out[stay] = first[stay]
-    return out, stay
+    constraints, still = prepare(model, "constraints"), np.zeros((len(q), model.nv))
+
+    def residuals(q: Array, some: Array) -> tuple[Array, Array]:
+        phi, phi_q, _ = constraints(q, still[some])
+        return phi / model.row_scale, model.scaled_jacobian(phi_q) * ~held
+
+    def step(q: Array, way: Array) -> Array:
+        return moved(model, q, way * model.velocity_scale)
+
+    found = newton(residuals, step, out, np.arange(len(q)), STEPS, done=ARRIVED)
+    stay = ~(largest(found.r) < CLOSED)
+    return np.where(stay[:, None], out, found.q), stay
 
 
 def visible_factor(model: Model, bent: Sequence[BentLink], q: Array, span: float) -> float:
