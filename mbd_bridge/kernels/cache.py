@@ -22,7 +22,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -250,6 +250,7 @@ class Artifact:
     lanes : states in a vector
     stage_bytes : memory that the code wants for the values of one group of states
     compile_seconds : what making it took, tracing included
+    ways : operations that each of several ways would add, where the fewest were taken
     """
 
     code: bytes
@@ -261,6 +262,7 @@ class Artifact:
     lanes: int
     stage_bytes: int
     compile_seconds: float
+    ways: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def signature(self) -> str:

@@ -310,14 +310,16 @@ class Tape:
         then what it needs beside them: ``("input", name, k)``, ``("const", value)``,
         ``("table", i, table)``.
     calls : functions that are `shared` are called, not written out
+    ways : operations that each of several ways would add, where the fewest were taken
     """
 
-    __slots__ = ("calls", "memo", "nodes")
+    __slots__ = ("calls", "memo", "nodes", "ways")
 
     def __init__(self, calls: bool = False) -> None:
         self.calls = calls
         self.nodes: list[tuple[Any, ...]] = []
         self.memo: dict[tuple[Any, ...], Any] = {}
+        self.ways: dict[str, int] = {}
 
     def put(self, *node: Any) -> Any:
         """Return the expression of a node, made now or found."""

@@ -209,6 +209,7 @@ class March:
     lanes : trajectories that advance together
     unrecorded : numbers at the end of the state that records leave out
     registers : numbers that its detours keep
+    ways : operations that each formulation of loads would add, where the fewest were taken
     code : the machine code: stage, steps, every, places, limit, stream -> steps taken (see
         `advance_into`), of addresses
     """
@@ -225,6 +226,7 @@ class March:
         self.shapes, self.unrecorded = artifact.shapes, unrecorded
         self.lanes, self.state, self.from_cache = artifact.lanes, state, from_cache
         self.counts, self.compile_seconds = artifact.counts, artifact.compile_seconds
+        self.ways = artifact.ways
         self._loaded = machine.Loaded(artifact.code, "march")
         self.code = _MARCH(self._loaded.address)
         self._bytes = artifact.stage_bytes
@@ -492,6 +494,7 @@ def compile_march(
             lanes=width,
             stage_bytes=stage_bytes,
             compile_seconds=time.perf_counter() - start,
+            ways=graph.ways,
         )
 
     form = f"{_FORM} {lanes} {state} {streamed} {unrecorded} {registers}"

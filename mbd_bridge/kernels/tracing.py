@@ -6,7 +6,7 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,14 @@ class Graph:
     nodes : the live operations (see `Tape`), each after its operands
     outputs : for each output array, flattened in C order, the position of each entry in `nodes`
     shapes : the shapes of the outputs
+    ways : operations that each of several ways would add, where the fewest were taken
     """
 
     inputs: dict[str, int]
     nodes: tuple[tuple[Any, ...], ...]
     outputs: tuple[tuple[int, ...], ...]
     shapes: tuple[tuple[int, ...], ...]
+    ways: dict[str, int] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """Return how often each operation is done, inputs and constants left out."""
@@ -301,23 +303,30 @@ def trace(function: Traceable, inputs: Mapping[str, int], *, calls: bool = False
         array = np.asarray(result)
         shapes.append(array.shape)
         flat.append([_index(tape, value) for value in array.flat])
-    return with_needed_results(alive(tape.nodes, dict(inputs), flat, shapes))
+    return replace(
+        with_needed_results(alive(tape.nodes, dict(inputs), flat, shapes)), ways=tape.ways
+    )
 
 
 def fewest_operations(
-    known: Sequence[Any], function: Callable[[Any], tuple[Any, ...]], *ways: Any
+    known: Sequence[Any], function: Callable[[Any], tuple[Any, ...]], ways: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """Return function(way) of the way that adds the fewest operations to what is known.
+
+    How many each would add is in the graph (`Graph.ways`).
 
     Parameters
     ----------
     known : arrays that are computed in any case
-    ways : of several that tie, or of floats, the first one counts
+    ways : by name; of several that tie, or of floats, the first one counts
     """
-    results = [function(way) for way in ways]
+    results = [function(way) for way in ways.values()]
     roots = [list(_roots(known)), *([*_roots(known), *_roots(result)] for result in results)]
     before, *after = (_operations(each) for each in roots)
-    return min(zip(after, results, strict=True), key=lambda pair: pair[0] - before)[1]
+    added = [each - before for each in after]
+    for root in roots[-1][:1]:
+        root.tape.ways |= zip(ways, added, strict=True)
+    return results[added.index(min(added))]
 
 
 def _roots(arrays: Sequence[Any]) -> Iterator[Symbol]:
@@ -326,11 +335,11 @@ def _roots(arrays: Sequence[Any]) -> Iterator[Symbol]:
 
 
 def _operations(roots: Sequence[Symbol]) -> int:
-    """Return how many operations symbols of one tape need."""
+    """Return how many operations symbols of one tape need, in routines what they need of these."""
     if not roots:
         return 0
     graph = alive(roots[0].tape.nodes, {}, [[root.index for root in roots]], [(len(roots),)])
-    return sum(graph.counts().values())
+    return sum(with_needed_results(graph).counts().values())
 
 
 def _name(function: object) -> str:

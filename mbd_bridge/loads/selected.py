@@ -217,7 +217,7 @@ def fewest_loads(
     known : arrays that are computed in any case: with them operations are counted
     """
     if formulation == "auto":
-        return fewest_operations(known, loads, sections, None)
+        return fewest_operations(known, loads, {"non-recursive": sections, "recursive": None})
     return loads(sections if formulation == "non-recursive" else None)
 
 

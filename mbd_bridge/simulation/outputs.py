@@ -8,7 +8,7 @@ joints at once, the recursion may need fewer operations: both are counted, the f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -125,6 +125,19 @@ class Outputs:
     def load_names(self) -> tuple[str, ...]:
         """Names of the arrays of loads."""
         return ("force", "moment", "actuation") if self.joints else ()
+
+    def told(self, added: Mapping[str, int]) -> str:
+        """Return in which formulation the loads are told, with the operations that each adds."""
+        taken: str = self.formulation
+        if taken == "auto":
+            taken = min(added, key=lambda name: added[name], default="recursive")
+        how = (
+            "by recursion"
+            if taken == "recursive"
+            else "from the terms of M and h (Kim and You 1997)"
+        )
+        counts = ", ".join(f"{number} {name}" for name, number in added.items())
+        return f"told by the steps {how}" + (f"; operations more in a step: {counts}" * bool(added))
 
     def load_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the arrays of loads at one state."""

@@ -94,6 +94,27 @@ def test_beside_forward_dynamics_the_recursion_needs_more_operations(name: str) 
         assert ours < 0.66 * recursion or joint > 2  # near the base
 
 
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_for_inverse_dynamics_alone_the_recursion_needs_fewer_operations(name: str) -> None:
+    """There M is not formed: (30) would have to make its columns first."""
+    model = mbd.load(own_urdfs()[name]).model
+
+    def sums(joint: int) -> Callable[..., tuple[Any, ...]]:
+        def function(q: Any, v: Any, a: Any) -> tuple[Any, ...]:
+            bias = recursive_loads(model, q, v, np.zeros(model.nv), [joint]).wrench
+            parts = sections(BodyComposites.of(model, q, [joint]), [joint], bias)
+            return tuple(section_loads(model, q, v, a, [joint], parts, {})[0])
+
+        return function
+
+    for joint in range(1, 8):
+        by_recursion = operations(
+            model,
+            lambda q, v, a, j=joint: tuple(recursive_loads(model, q, v, a, [j]).wrench),
+        )
+        assert by_recursion < 0.75 * operations(model, sums(joint))
+
+
 def test_a_step_takes_what_needs_fewer_operations_and_hardly_ever_the_recursion() -> None:
     recursive, sums, auto = (reported.WAYS.index(way) for way in reported.WAYS)
     for path, rows in reported.table().items():
@@ -122,6 +143,25 @@ def test_loads_in_loops_are_the_same_by_both_formulations(name: str) -> None:
         np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=LOADS * size)
 
 
+def test_the_result_says_which_formulation_was_taken_and_what_each_adds() -> None:
+    """Also where the machine code comes from the cache, without a trace."""
+    bar = mbd.load(FOUR_BAR)
+    start = bar.assemble({"crank": 0.5}, fixed="crank")
+    texts = {"non-recursive": "Kim and You 1997", "recursive": "by recursion"}
+    for joint, taken in (("crank", "non-recursive"), ("elbow", "recursive")):
+        added = {way: reported.operations(bar, [joint], way) for way in texts}
+        added = {way: number - reported.operations(bar, None) for way, number in added.items()}
+        for options in ({}, {}, {"integrator": "hht"}):
+            run = bar.simulate(0.01, q=start.q, loads=[joint], **options)
+            assert run.facts["formulations"] == added
+            (said,) = run.loads.assumptions["convention"]
+            assert texts[taken] in said.text and "in child link axes" in said.text
+            assert all(f"{number} {way}" in said.text for way, number in added.items())
+        for way, text in texts.items():
+            run = bar.simulate(0.01, q=start.q, loads=[joint], formulation=way)
+            assert text in run.loads.assumptions["convention"][0].text
+
+
 def test_a_formulation_that_is_not_known_is_refused() -> None:
     with pytest.raises(StateError, match="use one of auto, non-recursive, recursive"):
         mbd.System(mbd.load(FOUR_BAR), loads="all", formulation="iterative")  # type: ignore[arg-type]
@@ -132,12 +172,13 @@ def test_of_two_ways_the_one_with_fewer_operations_more_is_taken() -> None:
 
     def function(x: Any, y: Any) -> tuple[Any, ...]:
         square = x * x
-        ways = (lambda: x * x * x, lambda: 1.0 + y)
-        (first,) = fewest_operations((square,), lambda way: (way(),), *ways)
-        (second,) = fewest_operations((), lambda way: (way(),), *ways)
+        ways = {"cube": lambda: x * x * x, "sum": lambda: 1.0 + y}
+        (first,) = fewest_operations((square,), lambda way: (way(),), ways)
+        (second,) = fewest_operations((), lambda way: (way(),), ways)
         return square, first, second
 
     graph = trace(function, {"x": 1, "y": 1})
     assert graph.counts() == {"mul": 2, "add": 1}
+    assert graph.ways == {"cube": 2, "sum": 1}
     (square,), (first,), (second,) = function(np.array([2.0]), np.array([5.0]))
     assert (square, first, second) == (4.0, 8.0, 8.0)

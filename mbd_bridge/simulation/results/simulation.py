@@ -45,8 +45,13 @@ else:
     from mbd_bridge.base.extensions import Extended
 
 
-def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
-    """Return loads at the records of a simulation with their times and what they assume."""
+def simulated(run: Simulation, loads: JointLoads, told: str | None = None) -> JointLoads:
+    """Return loads at the records of a simulation with their times and what they assume.
+
+    Parameters
+    ----------
+    told : how the steps made them, if they did
+    """
     system = run.system
     pushes = system.wrenches
     external = [Assumption("external", part.said) for part in pushes if part.said]
@@ -61,6 +66,7 @@ def simulated(run: Simulation, loads: JointLoads) -> JointLoads:
         losses(run.model, system.forces),
         Assumption("rates", f"{SIMULATED}, steps of {run.step:g} s"),
     ]
+    assumed += [] if told is None else [Assumption("convention", f"{loads.convention}; {told}")]
     if system.effort is not None:
         assumed.append(
             Assumption("limits", "of position and speed: compared with; of effort: held")
@@ -119,7 +125,8 @@ class Simulation(Recorded, AlongTime, Extended):
     steps : taken; `step` is their length, s
     outcome : how it ended; `status` is the sentence
     detours : steps with more care: past singular positions (`passage`), implicit ones in halves
-    facts : about the method: rows chosen, operations of a step; `jacobians`, Newton matrices that
+    facts : about the method: rows chosen, operations of a step; `formulations`, how many of these
+        loads add that the steps tell, by either formulation; `jacobians`, Newton matrices that
         implicit steps have formed where they keep them; `balance`, energy that came from nowhere,
         relative to what moves
     samples : (K, H) what was held by the steps from the records, where Python was called
@@ -222,7 +229,7 @@ class Simulation(Recorded, AlongTime, Extended):
 
         planar = self.model.description.planar
         found = reported_loads(self.model, asked, own, self.q, *kept, exact if planar else None)
-        return simulated(self, found)
+        return simulated(self, found, asked.told(self.facts.get("formulations", {})))
 
     @cached_property
     def near_singular(self) -> Array:

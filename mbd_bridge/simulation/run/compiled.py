@@ -169,6 +169,8 @@ class CompiledRun(MotionRun):
         facts = {"rows": self.problem.rows, "operations": sum(self.march.counts.values())}
         formed = self._begin.jacobians(self.now) if self._begin.remembers else None
         facts["detours"] = self.detours
+        if self.march.ways:
+            facts["formulations"] = dict(self.march.ways)
         return facts if formed is None else facts | {"jacobians": self._formed + formed}
 
     def _halve(self, knots: Sequence[float]) -> None:

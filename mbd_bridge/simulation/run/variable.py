@@ -115,6 +115,8 @@ class VariableRun(MotionRun):
             "shortest_step": min(self._shortest, self._longest),
             "longest_step": self._longest,
         }
+        if self._march.ways:
+            facts["formulations"] = dict(self._march.ways)
         formed = self._start.jacobians(self._now)
         return facts if formed is None else facts | {"jacobians": formed}
 
