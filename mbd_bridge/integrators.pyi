@@ -6,4 +6,5 @@ from mbd_bridge.simulation.steps.schemes import (
     GeneralisedAlpha as GeneralisedAlpha,
     Integrator as Integrator,
     Newmark as Newmark,
+    NullSpace as NullSpace,
 )

@@ -19,17 +19,16 @@ STEPS = (4e-3, 2e-3, 1e-3)
 TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
 FIXED = {  # integrator, method -> order
-    ("rk4", "projection"): 4,  # compiled
+    ("rk4", "multipliers"): 4,
     ("rk4", "svd"): 4,
     ("rk4", "qr"): 4,
-    ("rk4", "projection-reference"): 4,
-    ("rk4", "multipliers"): 4,
-    ("newmark", "projection"): 2,  # compiled, as the three below
-    ("hht", "projection"): 2,
-    ("generalised_alpha", "projection"): 2,
-    ("explicit_newmark", "projection"): 2,
-    ("ab3", "projection"): 3,
+    ("rk4", "projection"): 4,
+    ("newmark", "multipliers"): 2,
+    ("hht", "multipliers"): 2,
+    ("generalised_alpha", "multipliers"): 2,
+    ("explicit_newmark", "multipliers"): 2,
     ("ab3", "multipliers"): 3,
+    ("ab3", "qr"): 3,
 }
 VARIABLE = {  # integrator -> smallest and largest order of errors against the number of steps
     "abm": (5.5, 8.5),  # orders up to 7, chosen as it goes

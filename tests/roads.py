@@ -11,7 +11,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 
 ROADS = ("run", "batch", "svd", "stepper")
-METHODS = ("svd", "qr", "projection-reference", "multipliers")
+METHODS = ("svd", "qr", "projection", "multipliers")
 """Actuated from Python."""
 
 
@@ -38,7 +38,7 @@ def moved(
         except SolveError as met:
             return q, str(met)
         return q, "finished"
-    method = {} if road == "run" else {"method": road}
+    method = {} if road == "run" else {"method": road, "reference": True}
     run = machine.simulate(steps * step, q=q, v=v, check=False, **options, **method)
     return run.q[-1], run.status
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import get_args
 
 from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulation.reference.methods import METHODS
-from mbd_bridge.simulation.run.problem import IntegratorName, MethodName
-from mbd_bridge.simulation.steps.schemes import SCHEMES
+from mbd_bridge.simulation.run.problem import IntegratorName
+from mbd_bridge.simulation.steps.schemes import METHODS, SCHEMES, MethodName
 
 ROOT = Path(__file__).parents[1]
 

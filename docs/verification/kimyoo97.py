@@ -22,7 +22,7 @@ from mbd_bridge.simulation.trajectory import Trajectory  # noqa: E402
 from tests import car, independent  # noqa: E402
 from tests.machines import four_bar  # noqa: E402
 
-BASES = ("projection-reference", "qr", "svd")
+BASES = ("projection", "qr", "svd")
 PRINTED = {"paper's form, projected basis": True, "paper's form, held basis (QR)": False}
 STYLES = ("C0-", "C1--", "C2:", "C3-", "k--")
 LOOKS: tuple[dict[str, Any], ...] = (  # of lines that lie on each other: wide ones below

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from mbd_bridge.solve.model_kernel import model_kernel
 if TYPE_CHECKING:
     from mbd_bridge.simulation.system import System
 
+
+NONE = np.zeros(0)
 
 Machine = tuple[Model, Acts]
 """A model and its force elements, maybe with symbols for their parameters."""
@@ -220,6 +222,24 @@ class Acting:
         for k, link in enumerate([*numbers, *(link for link, _ in self.system.element_links)]):
             add(found, {link: wrenches[6 * k : 6 * k + 6]})
         return found
+
+
+class Numbers(NamedTuple):
+    """Parameters of a mechanism and what is given from outside at one time of a step.
+
+    Attributes
+    ----------
+    basis : what steps in a null space keep of it
+    """
+
+    p: Array
+    held: Array
+    instant: Array
+    basis: Array = NONE
+
+    def acting(self, system: System) -> Acting:
+        """Return what acts at that time."""
+        return Acting.at(system, system.machine(self.p), self.held, self.instant)
 
 
 def instant_in_step(system: System, stream: Array, k: int) -> Array:

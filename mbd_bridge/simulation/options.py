@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from mbd_bridge.base.options import Option, option_group
 from mbd_bridge.loads.options import Formulation
-from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
+from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, MethodName, Scheme
 from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbd_bridge.forces.base import ForceElement
     from mbd_bridge.model.parameters import ParameterValues
     from mbd_bridge.simulation.run.events import Watch
-    from mbd_bridge.simulation.run.problem import Correction, IntegratorName, MethodName
+    from mbd_bridge.simulation.run.problem import Correction, IntegratorName
     from mbd_bridge.simulation.signals.parts import External, Torque
     from mbd_bridge.simulation.signals.prescribed import Prescribed
     from mbd_bridge.simulation.signals.signal import StateFunction
@@ -172,7 +172,24 @@ class StepOptions(TypedDict, total=False):
 
 
 @option_group
-class CompiledStepOptions(StepOptions, total=False):
+class LoopOptions(TypedDict, total=False):
+    """How loops are kept closed.
+
+    Parameters
+    ----------
+    method : "multipliers" of all loops, the quickest (Lee94); or equations in the null space of the
+        loops, by a basis of it that is kept from step to step: "svd" (LeeJoo90), "qr", "projection"
+        (KimYoo97). See `mbd.integrators.NullSpace`
+    """
+
+    method: Annotated[
+        MethodName,
+        Option("multipliers", "NAME", "how loops are kept: multipliers, svd, qr, projection"),
+    ]
+
+
+@option_group
+class CompiledStepOptions(StepOptions, LoopOptions, total=False):
     """Compiled steps.
 
     Parameters
@@ -246,37 +263,29 @@ class BatchOptions(
 
 
 @option_group
-class MethodOptions(TypedDict, total=False):
+class MethodOptions(LoopOptions, total=False):
     """How the motion of one trajectory is found.
 
     Parameters
     ----------
-    method : "projection"; or, to compare, "svd" (LeeJoo90), "qr", "projection-reference"
-        (KimYoo97), "multipliers" (Lee94), which are run from Python: some 1000 times slower
-    integrator : "rk4" is compiled with the method projection, and so are the implicit "newmark",
-        "hht" and "generalised_alpha" for stiff machines, and "explicit_newmark"; their numbers are
-        given as `mbd.integrators.HHT(alpha=-0.1)` in place of the name, and so is one of your own
-        (`mbd.integrators.Integrator`), compiled with projection. "ab3" has fixed steps;
+    integrator : "rk4" is compiled, and so are the implicit "newmark", "hht" and
+        "generalised_alpha" for stiff machines, and "explicit_newmark", these with method
+        "multipliers"; their numbers are given as `mbd.integrators.HHT(alpha=-0.1)` in place of the
+        name, and so is one of your own (`mbd.integrators.Integrator`). "ab3" has fixed steps;
         "abm" and SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable
     most_evaluations : of accelerations, beside 200 for each `step` seconds, where steps are
         variable: the run ends where it needs more, such as at dry friction
     correction : what is put back onto loops and prescribed motions after each step: "state",
-        position and velocity; to compare, "velocity" or "none" (methods run from Python, our
-        integrators): what stays open then drifts
+        position and velocity; to compare, "velocity" or "none" (run in Python, our integrators):
+        what stays open then drifts
     history : keep length, order and residual of every step in `Simulation.history` (our
         integrators, run from Python: some hundred microseconds a step)
+    reference : run method and integrator in Python, one readable state after the other: to compare,
+        some 1000 times slower
     """
 
-    method: Annotated[
-        "MethodName",
-        Option(
-            "projection",
-            "NAME",
-            "how loops are kept: projection (compiled), svd, qr, multipliers, projection-reference",
-        ),
-    ]
     integrator: Annotated[
         "IntegratorName | Scheme",
         Option(
@@ -290,6 +299,7 @@ class MethodOptions(TypedDict, total=False):
     most_evaluations: Annotated[int, Option(EVALUATIONS, "N")]
     correction: Annotated["Correction", Option("state")]
     history: Annotated[bool, Option(False)]
+    reference: Annotated[bool, Option(False)]
 
 
 @option_group

@@ -33,7 +33,7 @@ from mbd_bridge.simulation.steps.runge_kutta import corrections, projected, resi
 from mbd_bridge.simulation.system import HasModel, System, system_of
 from mbd_bridge.simulation.terms import Terms
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.closed import Closed, correction
+from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 
 
@@ -118,7 +118,7 @@ def _pull(
     alpha: float,
 ) -> Array:
     phi, rate, _ = residuals(model, rows, q, v, motions, t)
-    return correction(found, 2.0 * alpha * rate + alpha**2 * phi)
+    return found.correction(2.0 * alpha * rate + alpha**2 * phi)
 
 
 @dataclass(frozen=True)

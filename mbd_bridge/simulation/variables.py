@@ -40,13 +40,13 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.model.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES
-from mbd_bridge.simulation.acts import Acting
+from mbd_bridge.simulation.acts import NONE, Acting, Numbers
 from mbd_bridge.simulation.outputs import CONVENTION, Outputs
 from mbd_bridge.simulation.results.force_elements import ENERGY
 from mbd_bridge.simulation.signals.parts import ElementPart, TorquePart, WrenchPart
 from mbd_bridge.simulation.signals.prescribed import MotionPart
 from mbd_bridge.simulation.signals.signal import Constant
-from mbd_bridge.simulation.steps.compiled import NONE, Numbers, SystemStep
+from mbd_bridge.simulation.steps.compiled import SystemStep
 from mbd_bridge.simulation.steps.runge_kutta import residuals, slopes
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.steps.step_result import CARRIED

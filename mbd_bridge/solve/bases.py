@@ -114,7 +114,7 @@ def renewed(held: Held, fresh: Held) -> Held:
 # projection shortens them by a factor 1 - O(h²), which changes no motion; they stay independent as
 # long as no step turns a direction by a right angle.
 #
-# The readable reference: the compiled step projects in the sense of M instead (`solve.closed`).
+# The readable reference; compiled steps do the same to their V2 (`solve.null_space`).
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class SvdBasis(NullSpace):
 BASES: dict[str, NullSpace] = {
     "svd": SvdBasis(),
     "qr": QrBasis(),
-    "projection-reference": ProjectionBasis(),
+    "projection": ProjectionBasis(),
 }
 """Name of the method -> how its basis is made and kept."""
 

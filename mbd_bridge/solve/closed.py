@@ -23,7 +23,7 @@ grows beyond bounds where they are not, and the caller then takes another road (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,26 @@ from mbd_bridge.solve.factor import (
 from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
 
 
+class ClosedTerms(NamedTuple):
+    """The equations of a mechanism at one state, M q̈ + Φ_qᵀ λ = Q, Φ_q q̈ = γ.
+
+    Attributes
+    ----------
+    scale : (m,) squares of the rows' scales
+    names : of the rows
+    sections : what M and h say of selected joints
+    """
+
+    model: Model
+    M: Array
+    Q: Array
+    phi_q: Array
+    gamma: Array
+    scale: Array
+    names: list[str]
+    sections: tuple[JointSection, ...]
+
+
 class Closed(NamedTuple):
     """Accelerations (nv,), multipliers of the chosen rows and of the prescribed ones, factors,
     risk; what M and h say of selected joints.
@@ -62,43 +82,19 @@ class Closed(NamedTuple):
     risk: Any
     sections: tuple[JointSection, ...] = ()
 
+    def correction(self, residual: Array) -> Array:
+        """Return the smallest velocity step, in the sense of M, that takes `residual` off the
+        rows.
+        """
+        if self.inner is None:
+            return np.zeros(len(self.Y))
+        return -inward(self.mass, self.Y @ substitute(self.inner, residual))
 
-def closed_acceleration(
-    model: Model,
-    rows: Sequence[int],
-    q: Array,
-    v: Array,
-    tau: Array,
-    prescribed_velocities: Sequence[int] = (),
-    wanted: Array | None = None,
-    external: External | None = None,
-    joints: Sequence[int] = (),
-) -> Closed:
-    """Return the acceleration of a mechanism with loops under generalised forces.
 
-    Parameters
-    ----------
-    rows : of the cut joints' constraints, independent ones
-    tau : (nv,) N m or N
-    prescribed_velocities : velocities whose acceleration is prescribed, independent of each other
-        and of `rows`
-    wanted : (D,) these accelerations
-    external : wrenches on links
-    joints : of the tree, whose `sections` are wanted
-    """
-    bias = recursive_loads(
-        model, q, v, np.zeros(model.nv), joints, external, along_with_forces=True
-    )
-    Q = tau - bias.forces
-    composites = BodyComposites.of(model, q, joints)
-    M, pattern = composites.mass_matrix(), mass_pattern(model)
-    parts = sections(composites, joints, bias.wrench)
-    phi_q, gamma = _rows(model, rows, q, v, prescribed_velocities, wanted)
-    count = len(gamma)
-    scale = (
-        np.append(model.row_scale[list(rows)], model.velocity_scale[list(prescribed_velocities)])
-        ** 2
-    )
+def by_multipliers(terms: ClosedTerms) -> Closed:
+    """Return the acceleration by the multipliers of the rows: the Schur complement of M."""
+    model, M, Q, phi_q, gamma, scale, names, parts = terms
+    pattern, count = mass_pattern(model), len(gamma)
     if count and needs_support(model):
         M, Q = _supported(model, M, Q, phi_q, gamma, scale)
         pattern = not_zero(M)
@@ -111,19 +107,60 @@ def closed_acceleration(
     for k in range(count):
         Y[:, k] = outward(mass, phi_q[k])
     S, right = _schur(mass, Y, z)
-    names = [f"row {row}" for row in rows] + [
-        model.velocity_names[j] for j in prescribed_velocities
-    ]
     inner = factorise(S, not_zero(S), names)
     lam = substitute(inner, right - gamma)
-    mean = (np.diagonal(S) / scale).sum() * (1.0 / count)
-    inverse = mean * (inner.reciprocals * scale)
-    # at a singular position rounding may make a pivot negative, and its share with it: squares tell
-    risk = (inverse + SQUARES_IN_RISK * inverse * inverse).sum() * (1.0 / count)
+    risk = near_dependence(np.diagonal(S), inner.reciprocals, scale)
     return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk, parts)
 
 
-def _rows(
+def closed_acceleration(
+    model: Model,
+    rows: Sequence[int],
+    q: Array,
+    v: Array,
+    tau: Array,
+    prescribed_velocities: Sequence[int] = (),
+    wanted: Array | None = None,
+    external: External | None = None,
+    joints: Sequence[int] = (),
+    by: Callable[[ClosedTerms], Any] = by_multipliers,
+) -> Any:
+    """Return the acceleration of a mechanism with loops under generalised forces: a `Closed`.
+
+    Parameters
+    ----------
+    rows : of the cut joints' constraints, independent ones
+    tau : (nv,) N m or N
+    prescribed_velocities : velocities whose acceleration is prescribed, independent of each other
+        and of `rows`
+    wanted : (D,) these accelerations
+    external : wrenches on links
+    joints : of the tree, whose `sections` are wanted
+    by : how the equations are solved, and so what is returned; see `null_space`
+    """
+    bias = recursive_loads(
+        model, q, v, np.zeros(model.nv), joints, external, along_with_forces=True
+    )
+    composites = BodyComposites.of(model, q, joints)
+    parts = sections(composites, joints, bias.wrench)
+    phi_q, gamma = rows_of(model, rows, q, v, prescribed_velocities, wanted)
+    own = list(prescribed_velocities)
+    scale = np.append(model.row_scale[list(rows)], model.velocity_scale[own]) ** 2
+    names = [f"row {row}" for row in rows] + [model.velocity_names[j] for j in own]
+    terms = composites.mass_matrix(), tau - bias.forces, phi_q, gamma, scale, names, parts
+    return by(ClosedTerms(model, *terms))
+
+
+def near_dependence(diagonal: Array, reciprocals: Array, scale: Array) -> Any:
+    """Return the risk that rows depend on each other, from S_jj and the pivots of S."""
+    share = 1.0 / len(scale)
+    mean = (diagonal / scale).sum() * share
+    inverse = mean * (reciprocals * scale)
+    # at a singular position rounding may make a pivot negative, and its share with it: squares tell
+    return (inverse + SQUARES_IN_RISK * inverse * inverse).sum() * share
+
+
+def rows_of(
     model: Model,
     rows: Sequence[int],
     q: Array,
@@ -141,13 +178,6 @@ def _rows(
     if not prescribed_velocities:
         return found.phi_q[picked], found.gamma[picked]
     return np.vstack([found.phi_q[picked], own]), np.concatenate([found.gamma[picked], rates])
-
-
-def correction(at: Closed, residual: Array) -> Array:
-    """Return the smallest velocity step, in the sense of M, that takes `residual` off the rows."""
-    if at.inner is None:
-        return np.zeros(len(at.Y))
-    return -inward(at.mass, at.Y @ substitute(at.inner, residual))
 
 
 @once_a_model

@@ -93,7 +93,7 @@ class Stage:
             "loads": None,
             "model": machine.model,
             "checkpoint": str(folder / "run.npz"),
-            "method": "projection",
+            "method": "multipliers",
             "integrator": "rk4",
             "correction": "state",
             "notes": ["a note"],

@@ -98,7 +98,7 @@ def test_forces_by_formula_and_table(simulate, tmp_path):
         (("--prescribe", "coupler_pin=t"), 2, "a loop joint is cut"),
         (("--torque", "crnk=1"), 2, "did you mean 'crank'"),
         (("--prescribe", "crank=1", "rocker=3"), 1, "release one of fixed"),
-        (("--method", "svg"), 2, "use one of projection"),
+        (("--method", "svg"), 2, "choose from 'multipliers'"),
         (("--integrator", "rk5"), 2, "use one of rk4"),
         (("--resume",), 2, "goes with --checkpoint"),
         (("--step", "0.4", "--velocity", "crank=30"), 1, "shorter steps"),

@@ -115,7 +115,7 @@ def test_loads_told_by_the_steps_know_the_states():
 
 @pytest.mark.parametrize("method", ["multipliers", "qr"])
 def test_methods_in_python_integrate_the_same_states(method):
-    run, other = run_bar(), run_bar(method=method)
+    run, other = run_bar(), run_bar(method=method, reference=True)
     assert np.abs(other.z - run.z).max() < 1e-12 and np.abs(other.q - run.q).max() < 1e-12
 
 
@@ -150,7 +150,7 @@ def test_equations_hold_the_states():
     assert np.abs(told["force"] - run.loads.force[0]).max() < 1e-9
 
 
-@pytest.mark.parametrize("method", ["projection", "multipliers"])
+@pytest.mark.parametrize("method", ["multipliers", "svd"])
 def test_a_run_goes_on_from_its_checkpoint_with_its_states(tmp_path, method):
     options = {"checkpoint": tmp_path / "run.npz", "checkpoint_every": 20, "method": method}
     whole = run_bar(**options)

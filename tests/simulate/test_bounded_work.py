@@ -59,7 +59,7 @@ def test_what_stops_may_be_allowed_more():
     assert bar.simulate(1.5, most_evaluations=10**6, **given).finished
 
 
-@pytest.mark.parametrize("method", ["projection", "svd", "multipliers"])
+@pytest.mark.parametrize("method", ["multipliers", "svd"])
 @pytest.mark.parametrize("short", [-1e-6, 1e-8])
 def test_a_nearly_flat_linkage_is_passed_in_bounded_time(method, short):
     bar = four_bar(1, 2, 1, 2 + short)

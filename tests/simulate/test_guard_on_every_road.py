@@ -11,15 +11,16 @@ from mbd_bridge.simulation.run import compiled, driver
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step, step_result, stepping
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
-from mbd_bridge.solve.closed import correction
+from mbd_bridge.solve.closed import Closed
+from mbd_bridge.solve.null_space import OnNullSpace
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
 BAR = four_bar(1, 2, 2.5, 2.5)
 AT = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
 PYTHON = {
-    "svd": {"method": "svd"},
-    "multipliers": {"method": "multipliers"},
+    "svd": {"method": "svd", "reference": True},
+    "multipliers": {"method": "multipliers", "reference": True},
     "ab3": {"method": "svd", "integrator": "ab3"},
     "abm": {"integrator": "abm"},
     "scipy": {"integrator": "scipy:DOP853"},
@@ -47,13 +48,14 @@ def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypa
         return found._replace(Q=1.1 * found.Q)
 
     monkeypatch.setattr(ReferenceEquations, "terms", wrong)
-    run = BAR.simulate(0.5, step=2e-3, q=AT.q, v=AT.v, check=False, **ACTS["damper"], method="svd")
+    options = {"step": 2e-3, "q": AT.q, "v": AT.v, "check": False, **ACTS["damper"]}
+    run = BAR.simulate(0.5, **options, **PYTHON["svd"])
     assert "energy comes from nowhere" in run.status
 
 
 # -- what is broken in the loops' own equations ----------------------------------------------------
 
-ROADS = ("run", "batch", "stepper", "paced", "svd", "multipliers", "ab3", "abm", "scipy")
+ROADS = ("run", "batch", "stepper", "paced", "basis", "svd", "multipliers", "ab3", "abm", "scipy")
 
 
 def went(road, torque, steps=500):
@@ -72,7 +74,7 @@ def went(road, torque, steps=500):
     if road == "batch":
         many = BAR.simulate(steps * 2e-3, q=[AT.q] * 3, v=[AT.v] * 3, **given)
         return many.status[1]
-    options = PYTHON.get(road, {})
+    options = {"method": "svd"} if road == "basis" else PYTHON.get(road, {})
     return BAR.simulate(steps * 2e-3, q=AT.q, v=AT.v, check=False, **given, **options).status
 
 
@@ -115,13 +117,15 @@ WRONG = {
 
 def project_wrongly(monkeypatch, wrong):
     """Break the projections of compiled steps and of methods run from Python."""
-    right, residual = simulate_step.correction, ReferenceEquations.residual
+    right, residual = Closed.correction, ReferenceEquations.residual
 
     def wrong_lack(self, q, v, t):
         found = residual(self, q, v, t)
         return found._replace(phi=wrong(found.phi), rate=wrong(found.rate))
 
-    monkeypatch.setattr(simulate_step, "correction", lambda at, lack: right(at, wrong(lack)))
+    basis = OnNullSpace.correction
+    monkeypatch.setattr(Closed, "correction", lambda at, lack: right(at, wrong(lack)))
+    monkeypatch.setattr(OnNullSpace, "correction", lambda at, lack: basis(at, wrong(lack)))
     monkeypatch.setattr(ReferenceEquations, "residual", wrong_lack)
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
 
@@ -206,7 +210,8 @@ def test_wrong_accelerations_are_told_in_somebody_elses_loop(monkeypatch):
 def test_a_wrong_projection_is_told_in_somebody_elses_loop(monkeypatch, displaced):
     """What it leaves open grows until a step is not trusted. Where nothing singular is near, the
     steps that lead out of singular positions do not close the loops behind its back."""
-    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -correction(at, residual))
+    right = Closed.correction
+    monkeypatch.setattr(Closed, "correction", lambda at, residual: -right(at, residual))
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
     core = CoupledStep(mbd.System(BAR, torque=lambda t, q, v: 0.0 * v), AT.q, AT.v)
     start = AT.q + displaced * np.random.default_rng(0).normal(size=AT.q.size)

@@ -17,16 +17,15 @@ from tests.curves import FLAT
 from tests.machines import four_bar, n_four_bar
 
 WAYS = [
-    ("projection", "rk4"),
-    ("projection", "ab3"),
-    ("projection", "abm"),
-    ("projection", "scipy:RK45"),
+    ("multipliers", "rk4"),
+    ("multipliers", "ab3"),
+    ("multipliers", "abm"),
+    ("multipliers", "scipy:RK45"),
     ("svd", "rk4"),
     ("qr", "rk4"),
-    ("projection-reference", "rk4"),
-    ("multipliers", "rk4"),
+    ("projection", "rk4"),
     ("svd", "abm"),
-    ("multipliers", "ab3"),
+    ("qr", "ab3"),
 ]
 FIXED = [way for way in WAYS if way[1] in ("rk4", "ab3")]
 EVERY_WAY = pytest.mark.parametrize(("method", "integrator"), WAYS)
@@ -126,7 +125,7 @@ def test_a_prescribed_motion_through_a_singular_position_that_is_hit_exactly(met
     assert_usable(run, ["pin0"])
 
 
-@pytest.mark.parametrize("method", ["svd", "qr", "projection-reference", "multipliers"])
+@pytest.mark.parametrize("method", ["svd", "qr", "projection", "multipliers"])
 @pytest.mark.parametrize("integrator", ["rk4", "abm"])
 def test_every_method_passes_the_crossings_of_the_benchmark(method, integrator):
     """IFToMM A02, N = 2, t = 1: (cos, sin) of the first crank."""
@@ -296,7 +295,7 @@ def test_loops_that_contradict_each_other():
         twice.assemble({"crank": 0.5})
 
 
-@pytest.mark.parametrize("method", ["projection", "svd", "qr", "multipliers"])
+@pytest.mark.parametrize("method", ["multipliers", "svd", "qr", "projection"])
 def test_a_loop_that_is_there_twice_changes_no_motion(method):
     def again(b):
         b.loop("twin", "revolute", at("rocker", 0, 0, -1.7), at("ground", 2.5, 0, 0), axis=Y)

@@ -103,11 +103,13 @@ def test_it_has_its_order_and_the_same_digits_on_every_compiled_road(tmp_path, s
         assert np.array_equal(fmu.get("q."), alone.q[-1])
 
 
-@pytest.mark.parametrize("method", ["svd", "qr", "multipliers", "projection-reference"])
+@pytest.mark.parametrize("method", ["svd", "qr", "multipliers", "projection"])
 def test_methods_in_python_run_it(method):
     """Its rates and its order; what is put back onto the loops differs with the method."""
     differences = [
-        np.abs(run(Heun(), step).q[-1] - run(Heun(), step, method=method).q[-1]).max()
+        np.abs(
+            run(Heun(), step).q[-1] - run(Heun(), step, method=method, reference=True).q[-1]
+        ).max()
         for step in (1e-3, 5e-4)
     ]
     assert differences[0] < 1e-4 and np.log2(differences[0] / differences[1]) > 1.6, differences
@@ -177,7 +179,7 @@ def test_a_step_of_another_size_is_refused():
         run(Short())
 
 
-@pytest.mark.parametrize("method", ["projection", "svd"])
+@pytest.mark.parametrize("method", ["multipliers", "svd"])
 def test_a_checkpoint_of_another_formula_is_refused(tmp_path, method):
     @dataclass(frozen=True)
     class Heun(Integrator):

@@ -11,6 +11,7 @@ from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step
 from mbd_bridge.simulation.steps.compiled import SystemStep
 from mbd_bridge.simulation.steps.passage import Passage
+from mbd_bridge.solve.closed import Closed
 from tests.crossings import crossing, curve
 from tests.curves import MACHINES, side_by_side
 from tests.forces.relaxing import Maxwell
@@ -122,8 +123,8 @@ def test_wrong_accelerations_of_the_loops_do_not_finish(monkeypatch):
 
 
 def test_a_wrong_projection_does_not_finish(monkeypatch):
-    right = simulate_step.correction
-    monkeypatch.setattr(simulate_step, "correction", lambda at, residual: -right(at, residual))
+    right = Closed.correction
+    monkeypatch.setattr(Closed, "correction", lambda at, residual: -right(at, residual))
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
     assert not turning(torque=lambda t, q, v: 0.0 * v).finished
 

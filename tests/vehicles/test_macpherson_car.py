@@ -44,7 +44,7 @@ def test_it_changes_lanes_and_drives_straight_on(car):
     assert np.abs(run.v[-1, 1:6]).max() < 0.01
 
 
-@pytest.mark.parametrize("method", ["svd", "qr", "projection-reference"])
+@pytest.mark.parametrize("method", ["svd", "qr", "projection"])
 def test_all_methods_give_the_same_motion_in_the_lane_change(car, method):
     run, machine = car["run"], car["car"]
     k = np.searchsorted(run.time, 5.4)

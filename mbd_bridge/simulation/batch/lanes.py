@@ -33,7 +33,7 @@ class BatchMemory:
 
     def __init__(self, step: SystemStep) -> None:
         self._step, self.scheme = step, step.scheme
-        self._kernel = step.start_kernel() if self.scheme.remembers else None
+        self._kernel = step.start_kernel() if step.memory.size else None
 
     def begun(self, q: Array, v: Array, t: Array, own: Array) -> Array:
         """Return t (L, ...) with the memories of motions that begin at states.
@@ -49,8 +49,8 @@ class BatchMemory:
         time = np.concatenate([t[:, :1], t[:, CARRIED:behind]], axis=1)
         now = instants(system, t[:1, 0], own)[0]
         more = [] if system.parameters is None else [system.parameters.inputs[own]]
-        (memory,) = self._kernel(q, v, time, held(system, own), now, *more)
-        return np.concatenate([t[:, :behind], memory], axis=1)
+        (start,) = self._kernel(q, v, time, held(system, own), now, *more)
+        return np.concatenate([t[:, :behind], self._step.begun(start)], axis=1)
 
     def renew(self, march: March, stage: Array, own: Array) -> None:
         """Renew the memories in a stage, after a jump of forces."""
@@ -144,7 +144,9 @@ class Lanes:
         groups = -(-len(members) // lanes)
         # lanes left over in the last group do what its last trajectory does
         own = members[np.minimum(np.arange(groups * lanes), len(members) - 1)]
-        starts = np.concatenate([self._by_lane(x, own, lanes) for x in self.inputs], axis=1)
+        each = zip(self.inputs, march.inputs.values(), strict=False)
+        parts = [self._by_lane(x[..., :size], own, lanes) for x, size in each]
+        starts = np.concatenate(parts, axis=1)
         starts, own = starts.reshape(groups, -1), own.reshape(groups, lanes)
         real = [min(lanes, len(members) - lanes * g) for g in range(groups)]
         shares = max(1, min(threads, groups))
@@ -228,7 +230,7 @@ class Lanes:
                     with self._lock:
                         self.report(wanted * int(going[:real].sum()))
         ends = [last.reshape(march.lanes, -1) for last in march.state_of(stage)]
-        self.ends[own[going]] = ends[2][going]
+        self.ends[own[going], : ends[2].shape[1]] = ends[2][going]
         if self.reported or clock.steps % clock.every:
             for array, last in zip(self._states, ends, strict=False):
                 array[own[going], -1] = last[going, : array.shape[-1]]

@@ -200,7 +200,7 @@ def simulate_batch(
     progress = function_or_none("progress", options["progress"], "of the number of steps")
     state = (("q", options["q"]), ("v", options["v"]))
     q, v = (x if x is None else as_floats(name, x) for name, x in state)
-    z, scheme = options["z"], compiled_scheme(options["integrator"])
+    z, scheme = options["z"], compiled_scheme(options["integrator"], options["method"])
     threads = whole_number("threads", options["threads"])
     model_of(machine)
     system = system_of(machine, start, start + duration, options)
@@ -255,12 +255,19 @@ class _Batch:
         q[turned] = unit_quaternions(model, q[turned])
         Trajectory(system).try_at(clock.start, q[0], v[0], z[0])
         shape = self.number, len(self.time)
-        sizes = SystemStep(system, (), scheme).fed_back
+        self.constraints = constraints_of(model, system.parameters, system.prepared)
+        self.kind, self.sets = sorted_starts(
+            model, self.constraints, q, v, system.prescribed_velocities
+        )
+        room = max(
+            SystemStep(system, rows, scheme).fed_back["t"]
+            for rows in ((), *(rows for rows, _ in self.sets))
+        )
         recorded = model.nq, model.nv, *([CARRIED + system.nz] if system.nz else [])
         self.qs, self.vs, *ts = new_arrays([(*shape, size) for size in recorded])
         self.ts = ts[0] if ts else None
         self.qs[:, 0], self.vs[:, 0] = q, v
-        self.t0 = np.zeros((self.number, sizes["t"]))
+        self.t0 = np.zeros((self.number, room))
         self.t0[:, 0], self.t0[:, CARRIED : CARRIED + system.nz] = clock.start, z
         if self.ts is not None:
             self.ts[:, 0] = self.t0[:, : CARRIED + system.nz]
@@ -271,10 +278,6 @@ class _Batch:
         scale = coordinate_scale(model)
         places = self.qs, self.vs, self.ts
         self.lanes = Lanes(system, clock, inputs, *places, progress, scale)
-        self.constraints = constraints_of(model, system.parameters, system.prepared)
-        self.kind, self.sets = sorted_starts(
-            model, self.constraints, q, v, system.prescribed_velocities
-        )
         off = ~(turned & on_course(system, q, v, clock.start))
         self.kind[(self.kind == GOOD) & off] = OFF_COURSE
         starts = Starts(self.constraints, self.sets)
@@ -306,7 +309,8 @@ class _Batch:
                 continue
             memory = BatchMemory(step)
             states = self.q0[going], self.v0[going], self.t0[going]
-            self.t0[going] = memory.begun(*states, going)
+            begun = memory.begun(*states, going)
+            self.t0[going, : begun.shape[1]] = begun
             self.lanes.run(march, going, threads, memory)
 
     def run_alone(self, duration: float, step: float) -> None:

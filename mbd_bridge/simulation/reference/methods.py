@@ -93,7 +93,7 @@ class Method(ABC):
 
 
 class CompiledMethod(Method):
-    """The method projection; rows are chosen where the motion starts.
+    """The method multipliers, in compiled rates; rows are chosen where the motion starts.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class MultiplierMethod(Method):
 
 
 class ReducedMethod(Method):
-    """The methods svd, qr and projection-reference."""
+    """The methods svd, qr and projection."""
 
     most_strayed = HELD_STRAYED_RISK
 
@@ -293,16 +293,13 @@ class ReducedMethod(Method):
         return {"decompositions": decompositions, "updates": self._updates}
 
 
-METHODS = ("projection", *BASES, "multipliers")
-"""Names of the methods."""
-
-
 def make_method(problem: Problem, options: SolutionMethod) -> Method:
     """Return the requested method."""
-    if options.method == "projection":
+    by_multipliers = options.method == "multipliers"
+    if by_multipliers and options.correction == "state" and not options.reference:
         pull = STABILISATION if options.integrator.startswith("scipy:") else 0.0
         return CompiledMethod(problem.trajectory, pull)
     equations = ReferenceEquations(problem.model, problem.forces, problem.motions)
-    if options.method == "multipliers":
+    if by_multipliers:
         return MultiplierMethod(equations, options.correction)
     return ReducedMethod(equations, BASES[options.method], options.correction)

@@ -40,7 +40,7 @@ from mbd_bridge.simulation.run.problem import History, Problem, Records, Solutio
 from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import normalised
-from mbd_bridge.simulation.steps.schemes import RK4, Integrator
+from mbd_bridge.simulation.steps.schemes import RK4, Integrator, NullSpace
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.bases import DEPENDENT_ROWS
@@ -155,6 +155,8 @@ class PythonRun(MotionRun):
     def _way(self) -> PythonIntegrator:
         options, p = self._options, self.problem
         scheme = options.scheme
+        if isinstance(scheme, NullSpace):
+            scheme = scheme.integrator
         assert isinstance(scheme, Integrator), "others are compiled"
         given = self._rate, self._settle, options.tolerance, p.start + p.steps * p.h
         return make_integrator(options.integrator, scheme, *given)

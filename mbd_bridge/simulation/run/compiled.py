@@ -68,7 +68,7 @@ class CompiledRun(MotionRun):
 
     @cached_property
     def _passage(self) -> Passage:
-        return passage_of(self.problem, self.march)
+        return passage_of(self.problem, None if self._begin.basis else self.march)
 
     def _put(self, q: Array, v: Array, t: Array) -> None:
         more = self.problem.trajectory.more(float(t[0]), q, v)
@@ -171,6 +171,9 @@ class CompiledRun(MotionRun):
         facts["detours"] = self.detours
         if self.march.ways:
             facts["formulations"] = dict(self.march.ways)
+        decompositions = self._begin.decompositions(self.now)
+        if decompositions is not None:
+            facts["decompositions"] = decompositions
         return facts if formed is None else facts | {"jacobians": self._formed + formed}
 
     def _halve(self, knots: Sequence[float]) -> None:
@@ -206,10 +209,11 @@ class CompiledRun(MotionRun):
             fault = self.check.opening(now.q, now.v, one.a)
             if fault is not None:  # why the step is not trusted
                 raise SolveError(fault)
+        begin = self._begin
         with problem.trajectory.holding(now):
-            led = self._passage.over(now, left, begins, resumed)
+            led = self._passage.over(begin.bare(now), left, begins, resumed)
         for place in led:
-            at = place.fed_back
+            at = begin.behind(place, now, anew=place is led[-1]).fed_back
             at[WORK] = work + energy(place.q, place.v)
             self._put(place.q, place.v, at)
             self.detours += 1
@@ -267,7 +271,7 @@ class CompiledRun(MotionRun):
 
     def told_by(self) -> tuple[object, ...]:
         """Return the method and the scheme."""
-        return "projection", self._scheme
+        return ("compiled", self._scheme)
 
     def state(self) -> Array:
         """Return t, q, v, and where a passage is on its way."""

@@ -35,7 +35,6 @@ from mbd_bridge.simulation.guards.loops import first_open
 from mbd_bridge.simulation.options import MethodOptions, SingleOptions
 from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
-from mbd_bridge.simulation.reference.methods import METHODS
 from mbd_bridge.simulation.reference.run import PythonRun
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.checkpoint import Checkpoint
@@ -55,13 +54,16 @@ from mbd_bridge.simulation.run.problem import (
 from mbd_bridge.simulation.run.variable import VariableRun
 from mbd_bridge.simulation.start import check_inertia, rows_and_dof, start_state
 from mbd_bridge.simulation.steps.schemes import (
+    METHODS,
     RK4,
     SCHEMES,
     ImplicitScheme,
     Integrator,
+    NullSpace,
     Scheme,
     scheme_name,
     scheme_of,
+    with_method,
 )
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
@@ -75,10 +77,8 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
     ----------
     kept : whether it has checkpoints
     """
-    method, integrator = (
-        one_of("method", options["method"], METHODS, StateError),
-        options["integrator"],
-    )
+    method = one_of("method", options["method"], METHODS, StateError)
+    integrator = options["integrator"]
     scheme = scheme_of(integrator)
     if scheme is None:
         names = (*INTEGRATORS, *SCHEMES, *(f"scipy:{name}" for name in SCIPY))
@@ -86,20 +86,27 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
         name = one_of("integrator", integrator, known, StateError)
     else:
         name = scheme_name(scheme)
-    in_python = name in INTEGRATORS or isinstance(scheme, Integrator)
+    in_python = name in INTEGRATORS or isinstance(scheme, Integrator | NullSpace)
     correction = check_correction(options["correction"])
     history = flag("history", options["history"])
     tolerance = real_number("tolerance", options["tolerance"], "a positive number", positive=True)
-    if not in_python and method != "projection":
-        raise StateError(f"integrator={name!r} goes with method='projection' only")
+    if scheme is None and not in_python and method != "multipliers":
+        raise StateError(f"integrator={name!r} goes with method='multipliers' only")
+    reference = flag("reference", options["reference"])
+    if (reference or correction != "state") and not in_python:
+        asked = "reference=True" if reference else f"correction={correction!r}"
+        ours = ", ".join(INTEGRATORS)
+        raise StateError(f"{asked} goes with integrator= one of {ours}, or one that is a formula")
     if history and (not in_python or kept):
         ours = ", ".join(INTEGRATORS)
         raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
-    if correction != "state" and method == "projection":
-        others = ", ".join(METHODS[1:])
-        raise StateError(f"correction={correction!r} goes with method= one of {others}")
     evaluations = whole_number("most_evaluations", options["most_evaluations"])
-    return SolutionMethod(method, name, tolerance, evaluations, correction, history, scheme or RK4)
+    if not (isinstance(scheme, Integrator) and scheme.remembers):  # else it is run in Python
+        scheme = with_method(scheme or RK4, method)
+    if isinstance(scheme, NullSpace):
+        method = scheme.basis
+    given = method, name, tolerance, evaluations, correction, history, scheme, reference
+    return SolutionMethod(*given)
 
 
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000
@@ -220,7 +227,9 @@ def _checkpoint(
     """Return where the run is kept every so many steps, None for nowhere."""
     path, steps = options["checkpoint"], options["checkpoint_every"]
     if steps is None:
-        steps = CHECKPOINT if method.compiled and method.scheme == RK4 else CHECKPOINT_BY_HAND
+        steps = (
+            CHECKPOINT if method.compiled and not method.scheme.remembers else CHECKPOINT_BY_HAND
+        )
     apart = whole_number("checkpoint_every", steps)
     if path is None:
         return None

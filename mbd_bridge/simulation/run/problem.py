@@ -16,7 +16,7 @@ from mbd_bridge.simulation.outcome import Outcome
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.tables import NO_KNOTS, Knots
 from mbd_bridge.simulation.steps.runge_kutta import Rates, Torque
-from mbd_bridge.simulation.steps.schemes import RK4, Scheme, scheme_name
+from mbd_bridge.simulation.steps.schemes import RK4, MethodName, NullSpace, Scheme, scheme_name
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 
@@ -104,10 +104,6 @@ class Problem(NamedTuple):
         return self.trajectory.motions
 
 
-MethodName: TypeAlias = Literal["projection", "svd", "qr", "projection-reference", "multipliers"]
-"""Methods of `simulate`; see there."""
-
-
 IntegratorName: TypeAlias = Literal[
     "rk4",
     "ab3",
@@ -133,30 +129,30 @@ class SolutionMethod:
     Attributes
     ----------
     scheme : of compiled steps
+    reference : whether it is to be run in Python
     """
 
-    method: str = "projection"
+    method: MethodName = "multipliers"
     integrator: str = "rk4"
     tolerance: float = TOLERANCE
     evaluations: int = EVALUATIONS
     correction: Correction = "state"
     history: bool = False
     scheme: Scheme = RK4
+    reference: bool = False
 
     @property
     def compiled(self) -> bool:
         """Whether steps are compiled: those of the `scheme`."""
-        return self.method == "projection" and self.has_scheme and not self.history
-
-    @property
-    def has_scheme(self) -> bool:
-        """Whether the integrator can be compiled: a scheme of ours or of a user's."""
-        return self.integrator == scheme_name(self.scheme)
+        more = self.reference or self.history or self.correction != "state"
+        whole = self.method == "multipliers" or isinstance(self.scheme, NullSpace)
+        return self.integrator == scheme_name(self.scheme) and whole and not more
 
     @staticmethod
     def by_scheme(scheme: Scheme) -> SolutionMethod:
         """Return that of compiled steps of a scheme."""
-        return SolutionMethod(integrator=scheme_name(scheme), scheme=scheme)
+        method = scheme.basis if isinstance(scheme, NullSpace) else "multipliers"
+        return SolutionMethod(method, scheme_name(scheme), scheme=scheme)
 
 
 class Records(NamedTuple):

@@ -122,7 +122,7 @@ class VariableRun(MotionRun):
 
     def told_by(self) -> tuple[object, ...]:
         """Return the method and the scheme."""
-        return "projection", self._scheme
+        return ("compiled", self._scheme)
 
     def probe(self) -> Array:
         """Return numbers of single steps."""

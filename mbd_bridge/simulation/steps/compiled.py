@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from mbd_bridge.kernels.march import March, OneStep, compile_march
 from mbd_bridge.kernels.tracing import Traceable, shared
 from mbd_bridge.model import address
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.acts import Acting, instant_in_step, kernel_of
+from mbd_bridge.simulation.acts import NONE, Acting, Numbers, instant_in_step, kernel_of
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.tables import length_to
@@ -40,10 +40,12 @@ from mbd_bridge.simulation.steps.explicit import (
 )
 from mbd_bridge.simulation.steps.implicit import ImplicitStep, moved
 from mbd_bridge.simulation.steps.memory import Begin, Memory
+from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.runge_kutta import (
     OF_A_SLOPE,
+    Accelerated,
     corrections,
     projected,
     runge_kutta_step,
@@ -55,6 +57,7 @@ from mbd_bridge.simulation.steps.schemes import (
     ExplicitNewmark,
     ImplicitScheme,
     Integrator,
+    NullSpace,
     Scheme,
     scheme_name,
 )
@@ -70,28 +73,14 @@ from mbd_bridge.simulation.steps.step_result import (
 )
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.closed import Closed
+from mbd_bridge.solve.closed import by_multipliers
 from mbd_bridge.solve.tolerances import STEP_RISK, STRAYED_RISK, UNCLOSED_RISK
-
-NONE = np.zeros(0)
 
 NO_MEMORY = Memory(0, True, 0, 0)
 """Of steps that begin with the state alone."""
 
 Outputs = tuple[Array, ...]
 """q, v, t, a, risks, what the system's outputs tell, risk."""
-
-
-class Numbers(NamedTuple):
-    """Parameters of a mechanism and what is given from outside at one time of a step."""
-
-    p: Array
-    held: Array
-    instant: Array
-
-    def acting(self, system: System) -> Acting:
-        """Return what acts at that time."""
-        return Acting.at(system, system.machine(self.p), self.held, self.instant)
 
 
 def passage_of(
@@ -236,8 +225,13 @@ class SystemStep:
         velocity_rows: tuple[int, ...] | None = None,
     ) -> None:
         self.system, self.rows, self.scheme = system, rows, scheme
-        self._remembering: ImplicitStep | ExplicitNewmarkStep | None = None
+        self.basis: NullSpaceMemory | None = None
         self._name = str(scheme)
+        if isinstance(scheme, NullSpace):
+            if rows or system.prescribed:
+                self.basis = NullSpaceMemory(system, rows, scheme)
+            scheme = scheme.integrator
+        self._remembering: ImplicitStep | ExplicitNewmarkStep | None = None
         if isinstance(scheme, ImplicitScheme):
             if velocity_rows is None:
                 velocity_rows = tuple(row for row in rows if system.model.velocity_rows[row])
@@ -248,9 +242,11 @@ class SystemStep:
         self.memory = NO_MEMORY if self._remembering is None else self._remembering.memory
         self._formula = scheme if isinstance(scheme, Integrator) and scheme != RK4 else None
         if self._formula is not None:
-            self._name = f"formula {own_number(self._formula)}"
+            self._name = f"{self._name} formula {own_number(self._formula)}"
             size = memory_size(self._formula, system.model.nq + system.model.nv + system.nz)
             self.memory = Memory(0, True, 0, size)
+        if self.basis is not None:
+            self.memory = Memory(0, True, 0, self.basis.size)
 
     @property
     def fed_back(self) -> dict[str, int]:
@@ -277,20 +273,26 @@ class SystemStep:
     def _runge_kutta(self, q: Array, v: Array, t: Array, h: Array, *rest: Array) -> Outputs:
         system, rows, asked = self.system, self.rows, self.system.outputs
         p, held, stream = self._inputs(rest)
+        basis, after, memory = self.basis, None, NONE
+        if basis is not None:
+            t, memory = np.split(t, [len(t) - basis.size])
 
         def slope_at(
             numbers: Numbers, q: Array, v: Array, t: Any, z: Array
-        ) -> tuple[Array, Closed, Any, Array]:
+        ) -> tuple[Array, Accelerated, Any, Array]:
             acting = numbers.acting(system)
-            return slopes(acting.model, rows, *acting.stage())(q, v, t, z)
+            by = by_multipliers if basis is None else basis.solver(numbers.basis)
+            return slopes(acting.model, rows, *acting.stage(), by)(q, v, t, z)
 
         def correct_at(
-            numbers: Numbers, q: Array, v: Array, t: Any, near: Closed
+            numbers: Numbers, q: Array, v: Array, t: Any, near: Accelerated
         ) -> tuple[Array, Array, Any, Any]:
             acting = numbers.acting(system)
             return corrections(acting.model, rows, acting.stage().motions)(q, v, t, near)
 
-        at = [Numbers(p, held, instant_in_step(system, stream, k)) for k in range(3)]
+        at = [Numbers(p, held, instant_in_step(system, stream, k), memory) for k in range(3)]
+        if basis is not None:
+            after = partial(basis.after, at[2])
         first, slope = at[0].acting(system), shared(slope_at)
         start, middle, end = (partial(slope, numbers) for numbers in at)
         correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
@@ -298,8 +300,10 @@ class SystemStep:
         if self._formula is not None:
             slopes_at = start, middle, end
             given = slopes_at, correct, system.nz, bool(system.layout.sizes[1])
-            return explicit_step(self._formula, first.model, *given, report)(q, v, t, h)
-        return staged_step(first.model, (start, middle, end), correct, report)(q, v, t, h)
+            step = explicit_step(self._formula, first.model, *given, report, after)
+        else:
+            step = staged_step(first.model, (start, middle, end), correct, report, after)
+        return step(q, v, t, h)
 
     def _with_memory(
         self,
@@ -336,7 +340,7 @@ class SystemStep:
         """Whether machine code can lead the step past singular positions."""
         system = self.system
         called = system.sampled or "stream" in system.more
-        return bool(self.rows) and not (called or self.scheme.remembers)
+        return bool(self.rows) and not (called or self.scheme.remembers or self.basis is not None)
 
     def march(self, lanes: int = 1) -> March:
         """Return the machine code, kept with the mechanism where it has an address.
@@ -367,11 +371,22 @@ class SystemStep:
         )
 
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
-        """Return the memory of a motion that begins at a state, of floats or symbols."""
+        """Return what `begun` makes the memory of a motion of that begins at a state."""
+        if self.basis is not None:
+            return self.basis.start(acting, q)
         if self._formula is not None:
             slope = slopes(acting.model, self.rows, *acting.stage())
             return explicit_start(self._formula, acting.model, slope, q, v, t, z)
         return NONE if self._remembering is None else self._remembering.start(acting, q, v, t, z)
+
+    def begun(self, start: Array, before: Array | None = None) -> Array:
+        """Return memories from what the kernel of the start gives: of bases by LAPACK.
+
+        Parameters
+        ----------
+        before : a memory that goes on
+        """
+        return start if self.basis is None else self.basis.first(start, before)
 
     def start_kernel(self) -> Kernel:
         """Return the kernel of the memory with which a motion begins: see `acts.kernel_of`."""
@@ -389,25 +404,57 @@ class Start:
     Attributes
     ----------
     implicit, explicit : whether the scheme iterates; its name if not
-    remembers : whether there is a memory; a state is left as it is otherwise
+    remembers : whether a memory begins anew where forces jump
+    basis : of steps in a null space, what they keep
     """
 
     def __init__(self, trajectory: Trajectory, step: SystemStep) -> None:
         self.implicit = isinstance(step.scheme, ImplicitScheme)
         self.explicit = None if self.implicit else scheme_name(step.scheme)
-        self._trajectory, self._memory = trajectory, step.memory
+        self._trajectory, self._memory, self._step = trajectory, step.memory, step
+        self.basis = step.basis
         self.remembers, self._nz = step.scheme.remembers, step.system.nz
-        self._kernel = step.start_kernel() if self.remembers else None
+        self._kernel = step.start_kernel() if step.memory.size else None
         # a user's memory is of steps of one length, with one kind of forces
         self._anew = isinstance(step.scheme, Integrator)
 
-    def begun(self, now: Now) -> Now:
-        """Return a state with the memory of a motion that begins there."""
+    def begun(self, now: Now, before: Now | None = None) -> Now:
+        """Return a state with the memory of a motion that begins there.
+
+        Parameters
+        ----------
+        before : a state with a memory; directions of a basis go on from there, if not from `now`
+        """
         if self._kernel is None:
             return now
-        z = now.carried[: self._nz]
-        (memory,) = self._kernel(now.q, now.v, *self._trajectory.now(now.t, now.q, now.v, z))
+        z, memory = np.split(now.carried, [self._nz])
+        if before is not None:
+            memory = before.carried[self._nz :]
+        (start,) = self._kernel(now.q, now.v, *self._trajectory.now(now.t, now.q, now.v, z))
+        memory = self._step.begun(start, memory if len(memory) else None)
         return now._replace(carried=np.concatenate([z, memory]))
+
+    def bare(self, now: Now) -> Now:
+        """Return a state without its memory of a basis, for steps past singular positions."""
+        return now if self.basis is None else now._replace(carried=now.carried[: self._nz])
+
+    def behind(self, now: Now, before: Now, anew: bool) -> Now:
+        """Return a bare state on the way past a singular position with a memory of a basis.
+
+        Parameters
+        ----------
+        before : the state before that, with a memory
+        anew : whether steps go on from there, so that it is decomposed
+        """
+        if self.basis is None:
+            return now
+        if anew:
+            return self.begun(now, before)
+        return now._replace(carried=np.concatenate([now.carried, before.carried[self._nz :]]))
+
+    def decompositions(self, now: Now) -> int | None:
+        """Return how often the constraints have been decomposed, None if they are not."""
+        return None if self.basis is None else int(now.carried[self._nz])
 
     def jacobians(self, now: Now) -> int | None:
         """Return how many Jacobians have been formed since memories began; None: one a step."""

@@ -19,6 +19,8 @@ from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.steps.runge_kutta import (
+    Accelerated,
+    After,
     Correct,
     Slope,
     crossed,
@@ -27,7 +29,6 @@ from mbd_bridge.simulation.steps.runge_kutta import (
 )
 from mbd_bridge.simulation.steps.schemes import Integrator, scheme_name
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK
-from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.tolerances import STRAYED_RISK, UNCLOSED_RISK
 
 PARTS = (0.0, 0.5, 1.0)
@@ -51,7 +52,7 @@ class StepRates:
     ) -> None:
         self._ends = model.nq, model.nq + model.nv
         self._slopes, self._tables, self._t, self._h = slopes, tables, t, h
-        self.closed: list[Closed] = []
+        self.closed: list[Accelerated] = []
         self._known: tuple[Array, Array] | None = None
 
     def begin(self, x: Array) -> None:
@@ -111,6 +112,7 @@ def explicit_step(
     nz: int,
     tables: bool,
     report: Callable[..., tuple[Array, ...]] | None = None,
+    after: After | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
     """Return step(q, v, t, h) of a scheme, as `runge_kutta.staged_step` does."""
 
@@ -142,6 +144,8 @@ def explicit_step(
         risk[0] = risks[0] + risks[1] + STRAYED_RISK * (total * total * total) * strayed
         end[0], end[WORK] = last, x_end[-1]
         end[CARRIED:] = np.concatenate([x_end[nq + len(v) : -1], memory])
+        if after is not None:
+            end = np.concatenate([end, after(q_end, v_end, last, near)])
         reported = () if report is None else report(q, v, t, first)
         return q_end, v_end, end, first.a, risks, *reported, risk
 

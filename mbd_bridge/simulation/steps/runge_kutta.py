@@ -9,7 +9,7 @@ Coordinates whose motion is prescribed are rows beside those of the cuts, at the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, carried
-from mbd_bridge.solve.closed import Closed, closed_acceleration, correction
+from mbd_bridge.solve.closed import Closed, ClosedTerms, by_multipliers, closed_acceleration
+from mbd_bridge.solve.null_space import OnNullSpace
 from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
 
 Torque = Callable[..., Array]
@@ -49,11 +50,20 @@ def normalised(model: Model, q: Array) -> Array:
     return out
 
 
-Slope = Callable[[Array, Array, Any, Array], tuple[Array, Closed, Any, Array]]
-"""(q, v, t, z) -> q̇, the constrained acceleration, the power of what acts, ż."""
+Accelerated: TypeAlias = Closed | OnNullSpace
+"""A constrained acceleration, with what takes a state near it onto the constraints."""
 
-Correct = Callable[[Array, Array, Any, Closed], tuple[Array, Array, Any, Any]]
+Solver = Callable[[ClosedTerms], Any]
+"""How an `Accelerated` comes from the equations."""
+
+Slope = Callable[[Array, Array, Any, Array], tuple[Array, Any, Any, Array]]
+"""(q, v, t, z) -> q̇, the `Accelerated`, the power of what acts, ż."""
+
+Correct = Callable[[Array, Array, Any, Any], tuple[Array, Array, Any, Any]]
 """(q, v, t, near) -> q, v nearer to the constraints (see `corrections`)."""
+
+After = Callable[[Array, Array, Any, Any], Array]
+"""(q, v, t, near) of the end -> the memory that is handed on beside that of the integrator."""
 
 
 class Stage(NamedTuple):
@@ -94,6 +104,7 @@ def staged_step(
     slopes: tuple[Slope, Slope, Slope],
     correct: Correct,
     report: Callable[..., tuple[Array, ...]] | None = None,
+    after: After | None = None,
 ) -> Callable[..., tuple[Array, ...]]:
     """Return such a step from its slopes at its start, in its middle and at its end.
 
@@ -101,6 +112,7 @@ def staged_step(
     ----------
     correct : takes the end towards the constraints (see `corrections`)
     report : (q, v, t, closed) -> further outputs, before the risk (see `outputs`)
+    after : makes the memory that stands behind all else in t at the end
     """
     at_start, at_middle, at_end = slopes
 
@@ -128,13 +140,15 @@ def staged_step(
         end[0] = last
         end[WORK] = t[WORK] + sixth * (first + 2.0 * (second + third) + fourth)
         end[CARRIED:] = z + sixth * (dz1 + 2.0 * (dz2 + dz3) + dz4)
+        if after is not None:
+            end = np.concatenate([end, after(q_end, v_end, last, four)])
         reported = () if report is None else report(q, v, t, one)
         return q_end, v_end, end, one.a, risks, *reported, risk
 
     return step
 
 
-def crossed(start: Closed, middle: Closed, end: Closed) -> Any:
+def crossed(start: Accelerated, middle: Accelerated, end: Accelerated) -> Any:
     """Return the risk that a step has stepped over a singular position.
 
     Its distance, σ = risk^(-1/2), goes down to nothing there and up again: in the middle it is less
@@ -159,14 +173,15 @@ def slopes(
     motions: PrescribedMotions | None,
     rates: Rates | None = None,
     joints: Sequence[int] = (),
+    by: Solver = by_multipliers,
 ) -> Slope:
     """Return slope(q, v, t, z) -> q̇, the constrained acceleration, the power of what acts, ż.
 
-    The power is in W. Without rates z stays as it is.
+    The power is in W. Without rates z stays as it is. `by` solves the equations.
     """
     still = np.zeros(model.nv)
 
-    def slope(q: Array, v: Array, t: Any, z: Array = NO_STATES) -> tuple[Array, Closed, Any, Array]:
+    def slope(q: Array, v: Array, t: Any, z: Array = NO_STATES) -> tuple[Array, Any, Any, Array]:
         tau = still if torque is None else torque(t, q, v, z)
         power = 0.0 if torque is None else v @ tau
         lost = damping_forces(model, v)
@@ -174,10 +189,11 @@ def slopes(
             power = power + v @ lost
         dz = np.zeros(len(z)) if rates is None else rates(t, q, v, z)
         if motions is None:
-            found = closed_acceleration(model, rows, q, v, tau, joints=joints)
+            found = closed_acceleration(model, rows, q, v, tau, joints=joints, by=by)
             return coordinate_rates(model, q, v), found, power, dz
         _, _, wanted = motions.at(t)
-        found = closed_acceleration(model, rows, q, v, tau, motions.v, wanted, joints=joints)
+        moved = motions.v, wanted
+        found = closed_acceleration(model, rows, q, v, tau, *moved, joints=joints, by=by)
         power = power - found.lam[len(rows) :] @ v[list(motions.v)]
         return coordinate_rates(model, q, v), found, power, dz
 
@@ -192,10 +208,10 @@ def corrections(model: Model, rows: Sequence[int], motions: PrescribedMotions | 
     fourth that of the step in position, to the velocities'.
     """
 
-    def correct(q: Array, v: Array, t: Any, near: Closed) -> tuple[Array, Array, Any, Any]:
+    def correct(q: Array, v: Array, t: Any, near: Accelerated) -> tuple[Array, Array, Any, Any]:
         phi, rate, scale = residuals(model, rows, q, v, motions, t)
         left = ((phi / scale) ** 2).sum()
-        dq, dv = correction(near, phi), correction(near, rate)
+        dq, dv = near.correction(phi), near.correction(rate)
         went = ((dq / model.velocity_scale) ** 2).sum()
         q = normalised(model, q + coordinate_rates(model, q, dq))
         return q, v + dv, left, went
@@ -204,7 +220,7 @@ def corrections(model: Model, rows: Sequence[int], motions: PrescribedMotions | 
 
 
 def projected(
-    correct: Correct, q: Array, v: Array, t: Any, near: Closed
+    correct: Correct, q: Array, v: Array, t: Any, near: Accelerated
 ) -> tuple[Array, Array, Any, Any]:
     """Return position and velocity put onto the constraints with the factors of a near state.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -262,6 +262,61 @@ class ExplicitNewmark(Scheme):
         return False
 
 
+RATIO = 0.95
+"""Part of the velocity's norm that must be independent: the motion is within 18° of V2."""
+
+LOSS = 0.5
+"""Part of a pivot of Φ_q V1 that may be left before Φ_q is decomposed anew."""
+
+Basis: TypeAlias = Literal["svd", "qr", "projection"]
+"""Of the null space of the loops: LeeJoo90, its rival, KimYoo97."""
+
+MethodName: TypeAlias = Literal["multipliers", "svd", "qr", "projection"]
+"""How loops are kept: all velocities and multipliers (Lee94), or a null space."""
+
+METHODS: tuple[MethodName, ...] = get_args(MethodName)
+
+
+@dataclass(frozen=True)
+class NullSpace(Scheme):
+    """Steps in the null space of the loops, whose multipliers vanish; machines without loops are
+    integrated as they are.
+
+    Parameters
+    ----------
+    basis : "svd" (LeeJoo90), "qr", "projection" (KimYoo97): which decomposition, and when it is
+        renewed
+    integrator : explicit and without a memory; its stages have the basis of the step's start
+    ratio : svd: part of the velocity that must be in the directions kept (Mani's criterion)
+    loss : svd and qr: part of a pivot that may be left of what it was
+    """
+
+    basis: Basis
+    integrator: Integrator = field(default_factory=RungeKutta4)
+    ratio: float = RATIO
+    loss: float = LOSS
+
+    remembers = False
+
+    def __post_init__(self) -> None:
+        one_of("NullSpace: basis", self.basis, get_args(Basis), StateError)
+        inner = self.integrator
+        if not isinstance(inner, Integrator) or inner.remembers:
+            raise StateError(
+                f"NullSpace: integrator: expected an explicit one without a memory, as mbd."
+                f"integrators.Integrator, got {inner!r:.60}; 'rk4' is there by default"
+            )
+        for name in ("ratio", "loss"):
+            value = real_number(f"NullSpace: {name}", getattr(self, name), "a number from 0 to 1")
+            if not 0.0 <= value <= 1.0:
+                raise StateError(f"NullSpace: {name}: expected a number from 0 to 1, got {value:g}")
+
+    @property
+    def damps(self) -> bool:
+        """Whether its integrator does."""
+        return self.integrator.damps
+
+
 def _second_order(alpha_m: float, alpha_f: float) -> Coefficients:
     gamma = 0.5 + alpha_f - alpha_m
     return Coefficients(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
@@ -286,8 +341,8 @@ CompiledIntegrator: TypeAlias = Literal[
 """Names of integrators whose steps are compiled."""
 
 
-def compiled_scheme(integrator: str | Scheme) -> Scheme:
-    """Return the scheme of a compiled integrator with steps of fixed length."""
+def compiled_scheme(integrator: str | Scheme, method: MethodName = METHODS[0]) -> Scheme:
+    """Return the scheme of a compiled integrator with steps of fixed length, by a method."""
     scheme = scheme_of(integrator)
     if scheme is None and isinstance(integrator, str):
         known = dict.fromkeys((*SCHEMES, *extensions("integrators")))
@@ -299,12 +354,28 @@ def compiled_scheme(integrator: str | Scheme) -> Scheme:
         )
     if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
         raise StateError("integrator: its tolerance= goes with simulate; here steps are fixed")
-    return scheme
+    return with_method(scheme, one_of("method", method, METHODS, StateError))
+
+
+def with_method(scheme: Scheme, method: MethodName) -> Scheme:
+    """Return the scheme whose steps keep loops by a method."""
+    if method == "multipliers":
+        return scheme
+    if isinstance(scheme, NullSpace):
+        if scheme.basis != method:
+            raise StateError(
+                f"method={method!r}: the integrator has {scheme.basis!r}; leave one of them out"
+            )
+        return scheme
+    if not isinstance(scheme, Integrator):
+        name = scheme_name(scheme)
+        raise StateError(f"integrator={name!r} goes with method='multipliers' only")
+    return NullSpace(method, scheme)
 
 
 def scheme_name(scheme: Scheme) -> str:
-    """Return the name of a scheme."""
-    kind = type(scheme)
+    """Return the name of a scheme; in a null space that of its integrator."""
+    kind = type(scheme.integrator if isinstance(scheme, NullSpace) else scheme)
     return next((name for name, one in SCHEMES.items() if type(one) is kind), kind.__name__)
 
 
