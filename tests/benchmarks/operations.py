@@ -1,4 +1,4 @@
-"""Elementary functions beside NumPy's, and Jacobians of an arm beside pinocchio's."""
+"""Elementary functions beside NumPy's, and derivatives of dynamics beside pinocchio's."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
-from mbd_bridge.kernels import compile_kernel, jacobian, trace
-from mbd_bridge.solve.dynamics import traceable
+from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.solve import prepare
+from tests.benchmarks.robots import ROBOTS
 from tests.robots import robot
 
 ROWS, WIDTH = 2048, 8
 """States of a batch and arguments of a state: they stay in the second cache."""
 
-STATES = 256
+STATES = 1024
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
     "exp": (fn.exp, np.exp, 1),
@@ -88,39 +89,74 @@ def _timed(function: Callable[..., Any], given: list[Any], spare: Any) -> float:
 
 
 def jacobians() -> dict[str, dict[str, float]]:
-    """Time the Jacobians of an iiwa by position, velocity and torque or acceleration."""
+    """Time derivatives of dynamics by position, velocity and torque or acceleration."""
     import pinocchio as pin
 
-    path = robot("pb/kuka_iiwa/model")
-    model, peer = mbd.load(path).model, pin.buildModelFromUrdf(str(path))
-    data = peer.createData()
     results = {}
-    for what, third, theirs in (
-        ("inverse_dynamics", "a", pin.computeRNEADerivatives),
-        ("forward_dynamics", "tau", pin.computeABADerivatives),
-    ):
-        sizes = {"q": 7, "v": 7, third: 7}
-        plain = traceable(model, what).function
-        derived = jacobian(lambda *x, f=plain: f(*x)[:1], sizes)
-        start = time.perf_counter()
-        kernel = compile_kernel(derived, sizes, cache=None)
-        seconds = time.perf_counter() - start
-        given = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, 7))
-        out = kernel(*given)
-        single, state = kernel.single(), [x[0].copy() for x in given]
-        row = {
-            "operations": float(sum(kernel.counts.values())),
-            "of the function": float(sum(trace(plain, sizes).counts().values())),
-            "compile": seconds,
-            "lanes": best(lambda k=kernel, x=given, o=out: k(*x, out=o), 500) / STATES,
-            "one state": best(lambda s=single, x=state: s.run(*x), 3000),
-            "pinocchio": best(lambda f=theirs, x=state: f(peer, data, *x), 3000),
-        }
-        results[what] = row
-        nanoseconds = [round(1e9 * row[key]) for key in ("lanes", "one state", "pinocchio")]
-        print(
-            f"  Jacobian of {what}: {row['operations']:.0f} operations (the function "
-            f"{row['of the function']:.0f}), compiled in {seconds:.2f} s; "
-            "{} ns a state of many, {} ns one, pinocchio {} ns".format(*nanoseconds)
-        )
-    return results
+    for name, path in ROBOTS.items():
+        model, peer = mbd.load(robot(path)).model, pin.buildModelFromUrdf(str(robot(path)))
+        given = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, model.nv))
+        state, data = [x[0].copy() for x in given], peer.createData()
+        for what, theirs in (
+            ("inverse_dynamics", pin.computeRNEADerivatives),
+            ("forward_dynamics", pin.computeABADerivatives),
+        ):
+            start = time.perf_counter()
+            kernel = prepare(model, f"{what}_derivatives", cache=None)
+            seconds = time.perf_counter() - start
+            out = kernel(*given)
+            single = kernel.single()
+            row = {
+                "operations": float(sum(kernel.counts.values())),
+                "compile": seconds,
+                "lanes": best(lambda k=kernel, x=given, o=out: k(*x, out=o), 500) / STATES,
+                "one state": best(lambda s=single, x=state: s.run(*x), 3000),
+                "pinocchio": best(lambda f=theirs, x=state, p=(peer, data): f(*p, *x), 3000),
+            }
+            results[f"{name} {what}"] = row
+            lanes, one, pinocchio = (row[key] * 1e9 for key in ("lanes", "one state", "pinocchio"))
+            print(
+                f"  {name}, derivatives of {what}: {row['operations']:.0f} operations, compiled in "
+                f"{seconds:.1f} s; {lanes:.0f} ns a state of many, {one:.0f} ns one, pinocchio "
+                f"{pinocchio:.0f} ns: {pinocchio / lanes:.1f} and {pinocchio / one:.1f} times"
+            )
+    return results | contact()
+
+
+def contact() -> dict[str, dict[str, float]]:
+    """Time the derivatives of an iiwa whose hand is held at a point."""
+    import pinocchio as pin
+
+    from mbd_bridge.engines import pinocchio as bridge
+
+    peer = pin.buildModelFromUrdf(str(robot(ROBOTS["iiwa"])))
+    data, settings = peer.createData(), pin.ProximalSettings(1e-12, 1e-12, 1)
+    here = pin.SE3.Identity()
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models.append(
+        pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, peer, 7, here, 0, here, pin.LOCAL)
+    )
+    datas.append(models[0].createData())
+    pin.initConstraintDynamics(peer, data, models, datas)
+    given = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, peer.nv))
+    state, ready = [x[0].copy() for x in given], bridge.prepare(peer)
+
+    def theirs() -> None:
+        pin.constraintDynamics(peer, data, *state, models, datas, settings)
+        pin.computeConstraintDynamicsDerivatives(peer, data, models, datas, settings)
+
+    def ours(states: Any) -> None:
+        bridge.computeConstraintDynamicsDerivatives(ready, None, models, state=states)
+
+    ours(given)
+    row = {
+        "lanes": best(lambda: ours(given), 300) / STATES,
+        "one state": best(lambda: ours(state), 1000),
+        "pinocchio": best(theirs, 1000),
+    }
+    lanes, one, pinocchio = (value * 1e9 for value in row.values())
+    print(
+        f"  iiwa held at a point, motion and derivatives: {lanes:.0f} ns a state of many, "
+        f"{one:.0f} ns one from Python, pinocchio {pinocchio:.0f} ns: {pinocchio / lanes:.1f} times"
+    )
+    return {"iiwa held at a point": row}
