@@ -1,19 +1,25 @@
-"""Methods of a mechanism that derive its loads."""
+"""Methods of a mechanism that derive its loads and its dynamics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.arguments import flag
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.options import with_options
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.derivatives import DerivativeRequest, DerivativeSolver, LoadDerivatives
 from mbd_bridge.loads.derivatives.request import STATE
-from mbd_bridge.loads.options import LoadOptions, RequestOptions
+from mbd_bridge.loads.options import ForceOptions, LoadOptions, RequestOptions
 from mbd_bridge.motion import Motion
+from mbd_bridge.solve.applied import AppliedForces, check_stateless, prepare_torque_derivatives
+from mbd_bridge.solve.check_states import explain, unit_quaternions
+from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
+from mbd_bridge.solve.wrenches import External, check_axes, flat_external, links_of
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -88,6 +94,79 @@ def compile_derivatives(
     options["forces"] = self.elements(options["forces"])
     loads = LoadRequest.of(self.model, joints, **options)
     return _solver(self, DerivativeRequest.of(self.model, loads, by, along))
+
+
+@with_options
+def inverse_dynamics_derivatives(
+    self: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    external: External | None = None,
+    *,
+    t: ArrayLike | None = None,
+    threads: int = 1,
+    check: bool = True,
+    **options: Unpack[ForceOptions],
+) -> InverseDerivatives:
+    """Return the generalised forces of `inverse_dynamics` and their derivatives by q, v and a.
+
+    ``tau`` (nv,), ``by_q``, ``by_v``, ``by_a`` (nv, nv), or (N, ...) of N states. By q is along the
+    velocities: for a small step of `Model.integrate`; by a is the mass matrix.
+
+    Parameters
+    ----------
+    q, v, a, external, t, threads, check : see `inverse_dynamics`
+    **options : what acts beside
+    """
+    if self.model.has_loops:
+        raise ModelError(
+            "inverse_dynamics_derivatives are those of a tree; of a machine with loops take "
+            "load_derivatives, whose .actuation is derived along the actuated joints"
+        )
+    elements, links = self.elements(options["forces"]), links_of(external)
+    check_stateless(self.model, elements)
+    numbers = tuple(map(self.model.link_number, links))
+    applied = AppliedForces(numbers, check_axes(options["external_in"]), elements)
+    kernel = self.prepared.get(
+        ("torque derivatives", applied), lambda: prepare_torque_derivatives(self.model, applied)
+    )
+    inputs = {"q": unit_quaternions(self.model, q) if flag("check", check) else q, "v": v, "a": a}
+    pushes = [flat_external(external, links)] if external else []
+    outputs, finite = kernel.run(*inputs.values(), *pushes, *applied.times(t), threads=threads)
+    if check and not finite:
+        explain(self.model, inputs, *outputs)
+    return InverseDerivatives(*outputs)
+
+
+@with_options
+def forward_dynamics_derivatives(
+    self: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    external: External | None = None,
+    *,
+    t: ArrayLike | None = None,
+    threads: int = 1,
+    check: bool = True,
+    **options: Unpack[ForceOptions],
+) -> ForwardDerivatives:
+    """Return the accelerations of `forward_dynamics` and their derivatives by q, v and tau.
+
+    ``a`` (nv,), ``by_q``, ``by_v``, ``by_tau`` (nv, nv), or (N, ...) of N states; by q as
+    `inverse_dynamics_derivatives`.
+
+    Parameters
+    ----------
+    q, v, tau, external, t, threads, check : see `forward_dynamics`
+    **options : what acts beside
+    """
+    more: Any = {"t": t, "threads": threads, "check": check, **options}
+    a = self.forward_dynamics(q, v, tau, external, **more)
+    inverse = self.inverse_dynamics_derivatives(q, v, a, external, **more)
+    by_tau = np.linalg.inv(inverse.by_a)
+    return ForwardDerivatives(a, -by_tau @ inverse.by_q, -by_tau @ inverse.by_v, by_tau)
 
 
 def _solver(self: Mechanism, request: DerivativeRequest) -> DerivativeSolver:

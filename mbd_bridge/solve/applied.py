@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +17,20 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.external import External, add, from_world_axes
-from mbd_bridge.equations.newton_euler import external_forces
+from mbd_bridge.equations.motions import coordinate_rates
+from mbd_bridge.equations.newton_euler import external_forces, recursive_loads
 from mbd_bridge.forces.acts import Acts, along
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.varying import Sampled
-from mbd_bridge.kernels import Kernel
+from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.solve.derivatives import (
+    InverseDerivatives,
+    inverse_derivatives,
+    through_the_recursion,
+)
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import Axes
@@ -151,6 +158,39 @@ def prepare_element_forces(model: Model, applied: AppliedForces) -> Kernel:
     inputs = {"q": model.nq, "v": model.nv, **applied.inputs}
     outputs = ("forces", "wrenches")
     return model_kernel(model, "element_forces", inputs, outputs, function, applied)
+
+
+def prepare_torque_derivatives(model: Model, applied: AppliedForces) -> Kernel:
+    """Return the kernel of `InverseDerivatives` of q, v, a and what `applied` takes: the actuators'
+    forces beside all that acts.
+    """
+
+    def push(d: Array, v: Array, q: Array, *rest: Array) -> tuple[Array, ...]:
+        q = q + coordinate_rates(model, q, d)
+        external, forces, _ = applied.at(model, q, v, *rest)
+        total = external_forces(model, q, external)
+        return (total if forces is None else total + forces,)
+
+    nq, nv = model.nq, model.nv
+    inputs = {"q": nq, "v": nv, "a": nv, **applied.inputs}
+    derived = jacobian(push, {"d": nv, "v": nv, "q": nq, **applied.inputs}, ("d", "v"))
+
+    def function(q: Array, v: Array, a: Array, *rest: Array) -> InverseDerivatives:
+        if model.flexible:
+            torques = partial(_torques, model)
+            found = through_the_recursion(model, torques, q, v, a)
+        else:
+            found = inverse_derivatives(model, q, v, a)
+        pushed, by = derived(np.zeros(nv), v, q, *rest)
+        by_q, by_v = found.by_q - by[:, :nv], found.by_v - by[:, nv:]
+        return found._replace(tau=found.tau - pushed, by_q=by_q, by_v=by_v)
+
+    outputs = InverseDerivatives._fields
+    return model_kernel(model, "torque_derivatives", inputs, outputs, function, applied)
+
+
+def _torques(model: Model, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    return (recursive_loads(model, q, v, a).forces,)
 
 
 def element_links(model: Model, forces: Iterable[ForceElement]) -> tuple[int, ...]:

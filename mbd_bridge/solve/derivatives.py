@@ -58,13 +58,12 @@ class InverseDerivatives(NamedTuple):
 
 
 class ForwardDerivatives(NamedTuple):
-    """a (nv,), its derivatives (nv, nv) by q (along velocities), v and τ (M⁻¹), the pivots of M."""
+    """a (nv,), and its derivatives (nv, nv) by q (along velocities), v and τ (the last is M⁻¹)."""
 
     a: Array
     by_q: Array
     by_v: Array
     by_tau: Array
-    pivots: Array
 
 
 class _Outward(NamedTuple):
@@ -262,8 +261,8 @@ def forward_derivatives(
     q: Array,
     v: Array,
     tau: Array,
-) -> ForwardDerivatives:
-    """Return the accelerations under torques and their derivatives, for floats and symbols.
+) -> tuple[Array, ...]:
+    """Return what `ForwardDerivatives` lists, and the pivots of M, for floats and symbols.
 
     Parameters
     ----------
@@ -277,4 +276,4 @@ def forward_derivatives(
     by_q, by_v = (zeros((nv, nv), still.by_a) for _ in range(2))
     for k in range(nv):
         by_q[:, k], by_v[:, k] = substitute(factor, -dq[:, k]), substitute(factor, -dv[:, k])
-    return ForwardDerivatives(a, by_q, by_v, inverse_of(factor), factor.pivots)
+    return *ForwardDerivatives(a, by_q, by_v, inverse_of(factor)), factor.pivots

@@ -135,7 +135,9 @@ def traceable(
             {"q": nq, "v": nv, "a": nv, **carrying}, InverseDerivatives._fields, inverse_by
         ),
         "forward_dynamics_derivatives": Traceable(
-            {"q": nq, "v": nv, "tau": nv, **carrying}, ForwardDerivatives._fields, forward_by
+            {"q": nq, "v": nv, "tau": nv, **carrying},
+            (*ForwardDerivatives._fields, "pivots"),
+            forward_by,
         ),
     }
     if what not in table:
@@ -302,7 +304,7 @@ class ForwardDynamicsDerivatives:
     def __call__(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1
     ) -> tuple[Array, ...]:
-        """Return what `ForwardDerivatives` lists but the pivots, of one state or of N."""
+        """Return what `ForwardDerivatives` lists, of one state or of N."""
         if self.kernel is not None:
             return tuple(self.kernel(q, v, tau, *external, threads=threads)[:4])
         a = self._forward(q, v, tau, *external, threads=threads)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.forces import PointSpring
 from mbd_bridge.kernels import trace
 from mbd_bridge.model import Builder, build_model
 from mbd_bridge.solve import prepare
@@ -69,7 +70,8 @@ def test_derivatives_by_q_are_those_along_the_velocities(seed, floating):
 def test_derivatives_of_accelerations_undo_those_of_torques(seed, floating):
     model, (q, v, a), _ = a_tree(seed, floating)
     inverse = inverse_derivatives(model, q, v, a)
-    forward = ForwardDerivatives(*prepare(model, "forward_dynamics_derivatives")(q, v, inverse.tau))
+    kernel = prepare(model, "forward_dynamics_derivatives")
+    forward = ForwardDerivatives(*kernel(q, v, inverse.tau)[:4])
     agree([forward.a], [a], 1e-7)
     agree([inverse.by_a @ forward.by_tau], [np.eye(model.nv)], 1e-7)
     agree(
@@ -143,3 +145,43 @@ def test_a_machine_with_loops_has_no_kernel_of_derivatives():
     bar = mbd.load("urdf/four_bar.urdf")
     with pytest.raises(ModelError, match="no kernel of inverse_dynamics_derivatives"):
         bar.compile("inverse_dynamics_derivatives")
+
+
+def with_spring() -> mbd.Mechanism:
+    arm = mbd.load("urdf/kuka_iiwa.urdf")
+    links, points = ("ground", "lbr_iiwa_link_4"), ((0.3, 0.0, 0.0), (0.0, 0.0, 0.1))
+    spring = PointSpring(links, points, stiffness=2000.0, damping=30.0, free_length=0.4)
+    return arm.with_forces([spring])
+
+
+@pytest.mark.parametrize("axes", ["link", "world"])
+def test_methods_derive_all_that_acts(axes):
+    robot = with_spring()
+    rng = np.random.default_rng(5)
+    q, v, a = rng.normal(size=(3, robot.nv))
+    acting = {"lbr_iiwa_link_7": np.arange(1.0, 7.0)}, {"external_in": axes}
+    for name in ("inverse", "forward"):
+        dynamics = getattr(robot, f"{name}_dynamics")
+        found = getattr(robot, f"{name}_dynamics_derivatives")(q, v, a, acting[0], **acting[1])
+        agree(found[:1], [dynamics(q, v, a, acting[0], **acting[1])])
+        h, state = 1e-6, [q, v, a]
+        for k, derivative in enumerate(found[1:]):
+            columns = []
+            for unit in np.eye(robot.nv):
+                ends = [
+                    dynamics(*state[:k], state[k] + step, *state[k + 1 :], acting[0], **acting[1])
+                    for step in (h * unit, -h * unit)
+                ]
+                columns.append((ends[0] - ends[1]) / (2 * h))
+            agree([derivative], [np.array(columns).T], 1e-6)
+        many = [np.tile(x, (3, 1)) for x in (q, v, a)]
+        rows = getattr(robot, f"{name}_dynamics_derivatives")(*many, acting[0], **acting[1])
+        agree([x[1] for x in rows], found)
+
+
+def test_methods_refuse_what_has_no_answer():
+    bar, arm = mbd.load("urdf/four_bar.urdf"), mbd.load("urdf/kuka_iiwa.urdf")
+    with pytest.raises(ModelError, match="load_derivatives, whose"):
+        bar.inverse_dynamics_derivatives(*np.zeros((3, bar.nv)))
+    with pytest.raises(StateError, match="nan"):
+        arm.inverse_dynamics_derivatives(np.full(7, np.nan), *np.zeros((2, 7)))
