@@ -151,23 +151,29 @@ def gradient(
 
     def derived(*arguments: Array) -> tuple[Array, ...]:
         formed = _values(graph, arguments)
-        adjoints = _reverse(graph, set(names), formed, {graph.outputs[0][0]: 1.0})
+        adjoints = _reverse(graph, set(names), formed, {graph.outputs[0][0]: {0: 1.0}})
         return (*_arrays(graph, formed), *_adjoint_arrays(graph, names, adjoints))
 
     return derived
 
 
 def rates_along(
-    function: Traceable, arguments: Mapping[str, Array], rates: Mapping[str, Array]
+    function: Traceable,
+    arguments: Mapping[str, Array],
+    rates: Mapping[str, Array],
+    *,
+    backward: bool = False,
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """Return the results of a traceable function and their rates along K directions.
 
-    The chain rule forward: what moves the arguments may be symbols that were derived before.
+    The chain rule: what moves the arguments may be symbols that were derived before.
 
     Parameters
     ----------
     arguments : (n,) floats or symbols, by name, in the order of the function's own
     rates : (n, K) of the arguments that move, by name
+    backward : form the derivatives by the arguments, from each result backwards: fewer operations
+        where results are few
 
     Returns
     -------
@@ -182,7 +188,13 @@ def rates_along(
         for k, row in enumerate(array)
     }
     numbers = [[_number(x) for x in values] for values in arguments.values()]
-    formed, moved = _forward(graph, seeds, numbers)
+    if backward:
+        formed = _values(graph, numbers)
+        places = sorted({index for indices in graph.outputs for index in indices})
+        moved = _rows(graph, seeds, formed, places)
+    else:
+        formed, rates_of_nodes = _forward(graph, seeds, numbers)
+        moved = dict(enumerate(rates_of_nodes))
     slopes = []
     for indices, shape in zip(graph.outputs, graph.shapes, strict=True):
         block = np.zeros((len(indices), number), dtype=object)
@@ -191,6 +203,23 @@ def rates_along(
                 block[k, c] = rate
         slopes.append(_plain(block.reshape(*shape, number)))
     return tuple(_arrays(graph, formed)), tuple(slopes)
+
+
+def _rows(
+    graph: Graph,
+    seeds: Mapping[tuple[str, int], dict[int, Any]],
+    formed: list[Any],
+    places: Sequence[int],
+) -> dict[int, dict[int, Any]]:
+    """Return the rates of some nodes along the directions, formed backwards."""
+    names = {name for name, _ in seeds}
+    found = _reverse(graph, names, formed, {index: {index: 1.0} for index in places})
+    rows: dict[int, dict[int, Any]] = {index: {} for index in places}
+    for column, bars in found.items():
+        for c, rate in seeds.get(column, {}).items():
+            for index, bar in bars.items():
+                rows[index][c] = rows[index].get(c, 0.0) + bar * rate
+    return rows
 
 
 def pulled_back(
@@ -213,11 +242,11 @@ def pulled_back(
     graph = trace(function, {name: len(values) for name, values in arguments.items()})
     _check_inputs(graph, by)
     formed = _values(graph, [[_number(x) for x in values] for values in arguments.values()])
-    seeds: dict[int, Any] = {}
+    seeds: dict[int, dict[int, Any]] = {}
     for indices, array in zip(graph.outputs, weights, strict=True):
         for index, weight in zip(indices, map(_number, np.ravel(array)), strict=True):
             if isinstance(weight, Symbol) or weight:
-                seeds[index] = seeds.get(index, 0.0) + weight
+                seeds[index] = {0: seeds.get(index, {0: 0.0})[0] + weight}
     adjoints = _reverse(graph, set(by), formed, seeds)
     gradients = _adjoint_arrays(graph, by, adjoints)
     return tuple(_arrays(graph, formed)), dict(zip(by, gradients, strict=True))
@@ -305,42 +334,50 @@ def _along(slopes: Sequence[Any], rates: Sequence[Any]) -> Any:
 
 
 def _reverse(
-    graph: Graph, names: set[str], formed: list[Any], seeds: Mapping[int, Any]
-) -> dict[tuple[str, int], Any]:
-    """Return the derivatives of a sum of nodes, with their weights, by the inputs of some names.
+    graph: Graph, names: set[str], formed: list[Any], seeds: Mapping[int, dict[int, Any]]
+) -> dict[tuple[str, int], dict[int, Any]]:
+    """Return the derivatives of some sums of nodes by the inputs of some names.
 
     Behind a choice an adjoint may be 0 because the node was not taken, whatever its slopes are.
+
+    Parameters
+    ----------
+    seeds : by node its weight in each sum, by the sum's number
     """
     moving = _moving(graph, names)
-    adjoint = dict(seeds)
-    found: dict[tuple[str, int], Any] = {}
+    adjoint = {index: dict(weights) for index, weights in seeds.items()}
+    found: dict[tuple[str, int], dict[int, Any]] = {}
     chosen: set[int] = set()
     for index in range(max(seeds, default=-1), -1, -1):
-        bar = adjoint.pop(index, None)
-        if bar is None or not moving[index]:
+        bars = adjoint.pop(index, None)
+        if bars is None or not moving[index]:
             continue
         node = graph.nodes[index]
         if node[0] == "input":
-            found[node[1], node[2]] = bar
+            found[node[1], node[2]] = bars
             continue
         places = operands(node)
         values = [formed[k] for k in places]
         choice = OPERATIONS[node[0]].choice
+        condition: Any = None
+        slopes: Sequence[Any] = (1.0, 1.0)
         if choice is not None:
             condition, places = choice(operate, *values), places[-2:]
-            parts = [
-                operate("where", condition, bar, 0.0),
-                operate("where", condition, 0.0, bar),
-            ]
             chosen.update(places)
         else:
             slopes = _partials(node, formed[index], values)
-            parts = [_back(slope, bar, index in chosen) for slope in slopes]
             if index in chosen:
                 chosen.update(places)
-        for k, part in zip(places, parts, strict=True):
-            if moving[k]:
-                adjoint[k] = part if k not in adjoint else adjoint[k] + part
+        for n, (k, slope) in enumerate(zip(places, slopes, strict=True)):
+            if not moving[k]:
+                continue
+            sums = adjoint.setdefault(k, {})
+            for row, bar in bars.items():
+                if choice is not None:
+                    part = operate("where", condition, *((bar, 0.0) if n == 0 else (0.0, bar)))
+                else:
+                    part = _back(slope, bar, index in chosen)
+                sums[row] = part if row not in sums else sums[row] + part
     return found
 
 
@@ -364,12 +401,14 @@ def _moving(graph: Graph, names: set[str]) -> list[bool]:
 
 
 def _adjoint_arrays(
-    graph: Graph, names: Sequence[str], adjoints: Mapping[tuple[str, int], Any]
+    graph: Graph, names: Sequence[str], adjoints: Mapping[tuple[str, int], dict[int, Any]]
 ) -> list[Array]:
-    """Return derivatives by the components of inputs as arrays (n,), one an input."""
+    """Return derivatives of the only sum by the components of inputs as arrays (n,), one an
+    input.
+    """
     arrays = []
     for name in names:
-        parts = [adjoints.get((name, k), 0.0) for k in range(graph.inputs[name])]
+        parts = [adjoints.get((name, k), {}).get(0, 0.0) for k in range(graph.inputs[name])]
         arrays.append(_plain(np.array(parts, dtype=object)))
     return arrays
 

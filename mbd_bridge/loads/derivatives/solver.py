@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.kernels import Kernel, rates_along
+from mbd_bridge.kernels.tracing import fewest_operations
 from mbd_bridge.loads.derivatives.loops import LoopMotion, position_rates, velocities_named
 from mbd_bridge.loads.derivatives.request import Columns, DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
@@ -163,5 +164,10 @@ class DerivativeSolver:
         else:
             rates, risk, opened = self._loops.rates(given, rates, self._variant)
             state = np.array([risk]), opened
-        results, slopes = rates_along(self.function, given, rates)
-        return (*results, *slopes, *state)
+
+        def derived(backward: bool) -> tuple[Array, ...]:
+            results, slopes = rates_along(self.function, given, rates, backward=backward)
+            return (*results, *slopes)
+
+        known = [*state, *rates.values()]
+        return (*fewest_operations(known, derived, False, True), *state)
