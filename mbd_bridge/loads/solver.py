@@ -70,6 +70,7 @@ class LoadSolver:
         of wrenches; t, s, of force elements that depend on time; point (3,), m, where the loads are
         given at a point; p of variants
     joints : names
+    places : of each joint, its slice of the actuation
     links : link indices that carry external wrenches
 
     Examples
@@ -92,7 +93,7 @@ class LoadSolver:
         closed = model.has_loops and not request.open_tree
         self.joints, asked = select_joints(model, request.joints, cuts=closed)
         self._selection = LoadSelection(asked, request.convention.form, request.reaction)
-        self._names, self._places = actuation_names(model, asked)
+        self._names, self.places = actuation_names(model, asked)
         self.links = tuple(map(model.link_number, request.links))
         inputs = {"q": model.nq, "v": model.nv, "a": model.nv}
         if closed:
@@ -449,7 +450,7 @@ class LoadSolver:
             moment,
             actuation,
             self._names,
-            self._places,
+            self.places,
             flags[0],
             flags[1],
             self.convention,

@@ -51,12 +51,12 @@ def imaginary_loads(robot, crank, state, column):
     targets[place.input][place.number] += 1j * H
 
     def loops(q, v, a, p):
-        own, _ = solver._variant(p)
+        own, _ = solver.variant(p)
         found = constraints(own, state_vectors(own, q, v))
         return found.phi, found.phi_q, found.phi_q @ v, found.phi_q @ a - found.gamma
 
     def balance(q, v, a, p):
-        own = solver._variant(p)[0]
+        own = solver.variant(p)[0]
         terms = loop_terms(own, q, v, a, {})
         state = state_vectors(own, q, v)
         return terms.A, terms.b, spun(solver.loads.inverse.spins, own, state, a, terms.b)[0]

@@ -1,7 +1,14 @@
 """Derivatives of joint loads by states, by what acts, and by the machine's own numbers."""
 
+from mbd_bridge.loads.derivatives.gradient import GradientSolver, NumberGradient
 from mbd_bridge.loads.derivatives.request import DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
 from mbd_bridge.loads.derivatives.solver import DerivativeSolver
 
-__all__ = ["DerivativeRequest", "DerivativeSolver", "LoadDerivatives"]
+__all__ = [
+    "DerivativeRequest",
+    "DerivativeSolver",
+    "GradientSolver",
+    "LoadDerivatives",
+    "NumberGradient",
+]

@@ -26,7 +26,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.kernels import rates_along
+from mbd_bridge.kernels import pulled_back, rates_along
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
@@ -91,6 +91,7 @@ class LoopMotion:
     def __init__(self, inverse: ClosedInverse, independent: tuple[int, ...] | None) -> None:
         self.model, self._inverse = inverse.model, inverse
         self.independent = independent
+        self._dependent = [k for k in range(self.model.nv) if k not in (independent or ())]
         self._choice = row_choice(self.model)
         self._passive = list(velocity_choice(self.model, inverse.active))
         if independent is not None:
@@ -111,8 +112,7 @@ class LoopMotion:
                 "along: a wheel that rolls constrains velocities, so that positions do not follow "
                 "from others; take along='fixed'"
             )
-        dependent = [k for k in range(model.nv) if k not in independent]
-        J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)][:, dependent]
+        J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)][:, self._dependent]
         if pivoted(J, SINGULAR).rank < choice.rank:
             raise ModelError(
                 f"along: {names}: the others do not follow from these; the mechanism's "
@@ -141,19 +141,111 @@ class LoopMotion:
         rates["a"] = rates["a"] + self._spin_rates(inputs, rates, variant)
         given = {name: x for name, x in inputs.items() if name != "point"}
         moving = {name: x for name, x in rates.items() if name in given}
-        A, row_risk = self._inverse.exact(state.T)
+        _, (slopes,) = rates_along(self._unbalanced(variant), given, moving)
+        some, row_risk = self._balance(state)
+        rates["lam"] = _solved(some, slopes[self._passive]) / self.model.row_scale[:, None]
+        return LoopRates(rates, risk + row_risk + some.risk, opened)
 
-        def unbalanced(*values: Array) -> tuple[Array, ...]:
+    def gradient(
+        self, inputs: Mapping[str, Array], slopes: Mapping[str, Array], variant: Variant
+    ) -> tuple[dict[str, Array], Any]:
+        """Return a number's derivatives by what is independent, from those by all inputs.
+
+        The same equations backwards, with the transposed matrix at each level.
+
+        Parameters
+        ----------
+        slopes : by q (nq,), v, a, lam, ..., p
+
+        Returns
+        -------
+        By q (nv,: along velocities), v, a, zero where these depend on others, and by the rest; the
+        risk.
+        """
+        model, J = self.model, self._matrices(inputs)
+        total, chosen = dict(slopes), list(self._choice.rows)
+        some, risk = self._balance(J)
+        risk = risk + some.risk
+
+        def pull(function: Traceable, weights: Array, names: list[str], by: list[str]) -> None:
+            given = {name: inputs[name] for name in names}
+            for name, x in pulled_back(function, given, [weights], by)[1].items():
+                total[name] = total[name] + x
+
+        lam = total.pop("lam")
+        weights = zeros(model.nv, J, lam)
+        weights[self._passive] = -some.shares(lam / model.row_scale)
+        names = [name for name in inputs if name != "point"]
+        others = [name for name in names if name != "lam"]
+        pull(self._unbalanced(variant), weights, names, others)
+        spins = self._spin_velocities(inputs)
+        if spins:
+            turned = [P * (((P * model.velocity_scale) @ total["a"]) / -size) for P, size in spins]
+            pull(self._forces(variant), np.sum(turned, axis=0), others, others)
+        unit = position_rates(model, inputs["q"], np.eye(model.nv))
+        if self.independent is None:
+            return total | {"q": unit.T @ total["q"]}, risk
+        closing = MinimumNorm(J[chosen][:, self._dependent])
+        for k, residual in reversed(list(enumerate(self._residuals(variant)))):
+            name, scale = "qva"[k], model.velocity_scale
+            own = unit.T @ total["q"] if name == "q" else total[name]
+            shares = closing.shares(own[self._dependent] * scale[self._dependent])
+            weights = zeros(len(J), J, shares)
+            weights[chosen] = -shares / model.row_scale[chosen]
+            pull(residual, weights, [*"qva"[: k + 1], "p"], [*"qva"[:k], "p"])
+            kept = zeros(model.nv, J, own, shares)
+            kept[:] = own - (J[chosen].T @ shares) / scale
+            kept[self._dependent] = 0.0
+            total[name] = kept
+        return total, risk + closing.risk
+
+    def _balance(self, J: Array) -> tuple[MinimumNorm, Any]:
+        """Return the rows of Φ_qᵀ that tell the multipliers, and a risk."""
+        A, risk = self._inverse.exact(J.T)
+        return MinimumNorm(A[self._passive]), risk
+
+    def _unbalanced(self, variant: Variant) -> Traceable:
+        """Return what is left of M a + h + Φ_qᵀ λ - τ (nv,), dimensionless in length."""
+
+        def function(*values: Array) -> tuple[Array, ...]:
             q, v, a, lam, *rest, p = values
             model, applied = variant(p)
             terms = loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
-            whole, _ = self._inverse.exact(terms.A)
-            return (whole @ (lam * self.model.row_scale) - terms.b,)
+            A, _ = self._inverse.exact(terms.A)
+            return (A @ (lam * self.model.row_scale) - terms.b,)
 
-        _, (slopes,) = rates_along(unbalanced, given, moving)
-        some = MinimumNorm(A[self._passive])
-        rates["lam"] = _solved(some, slopes[self._passive]) / self.model.row_scale[:, None]
-        return LoopRates(rates, risk + row_risk + some.risk, opened)
+        return function
+
+    def _forces(self, variant: Variant) -> Traceable:
+        """Return M a + h - τ (nv,), dimensionless in length."""
+
+        def function(*values: Array) -> tuple[Array, ...]:
+            q, v, a, *rest, p = values
+            model, applied = variant(p)
+            acts = applied.at(model, q, v, *rest)
+            found = recursive_loads(model, q, v, a, external=acts.external).forces
+            found = found if acts.along is None else found - acts.along
+            return (found * self.model.velocity_scale,)
+
+        return function
+
+    def _residuals(self, variant: Variant) -> tuple[Traceable, ...]:
+        """Return Φ of q, p; Φ̇ of q, v, p; Φ̈ of q, v, a, p."""
+
+        def position(q: Array, p: Array) -> tuple[Array, ...]:
+            model, _ = variant(p)
+            return (constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi,)
+
+        def velocity(q: Array, v: Array, p: Array) -> tuple[Array, ...]:
+            model, _ = variant(p)
+            return (constraints(model, state_vectors(model, q, v)).phi_q @ v,)
+
+        def acceleration(q: Array, v: Array, a: Array, p: Array) -> tuple[Array, ...]:
+            model, _ = variant(p)
+            found = constraints(model, state_vectors(model, q, v))
+            return (found.phi_q @ a - found.gamma,)
+
+        return position, velocity, acceleration
 
     def _matrices(self, inputs: Mapping[str, Array]) -> Array:
         """Return the dimensionless Φ_q (m, nv)."""
@@ -165,31 +257,15 @@ class LoopMotion:
         self, inputs: Mapping[str, Array], seeds: Mapping[str, Array], variant: Variant, J: Array
     ) -> tuple[dict[str, Array], Any, Array]:
         """Return rates of q (as velocities), v and a with which loops stay closed."""
-        model, chosen = self.model, list(self._choice.rows)
-        dependent = [k for k in range(model.nv) if k not in (self.independent or ())]
+        model, chosen, dependent = self.model, list(self._choice.rows), self._dependent
         some = MinimumNorm(J[chosen][:, dependent])
         scale, rows = model.velocity_scale[:, None], 1.0 / model.row_scale[:, None]
         others = [k for k in range(len(J)) if k not in chosen]
-        p = {"p": seeds["p"]}
-        moving: dict[str, Array] = p
-        moved, opened = {}, np.zeros(p["p"].shape[1])
-
-        def position(q: Array, p: Array) -> tuple[Array, ...]:
-            own, _ = variant(p)
-            return (constraints(own, state_vectors(own, q, np.zeros(own.nv))).phi,)
-
-        def velocity(q: Array, v: Array, p: Array) -> tuple[Array, ...]:
-            own, _ = variant(p)
-            return (constraints(own, state_vectors(own, q, v)).phi_q @ v,)
-
-        def acceleration(q: Array, v: Array, a: Array, p: Array) -> tuple[Array, ...]:
-            own, _ = variant(p)
-            found = constraints(own, state_vectors(own, q, v))
-            return (found.phi_q @ a - found.gamma,)
-
-        levels: tuple[Traceable, ...] = position, velocity, acceleration
-        for k, (name, residual) in enumerate(zip("qva", levels, strict=True)):
-            given = {x: inputs[x] for x in ("q", "v", "a")[: k + 1]} | {"p": inputs["p"]}
+        moving = {"p": seeds["p"]}
+        moved, opened = {}, np.zeros(seeds["p"].shape[1])
+        for k, residual in enumerate(self._residuals(variant)):
+            name = "qva"[k]
+            given = {x: inputs[x] for x in [*"qva"[: k + 1], "p"]}
             _, (slopes,) = rates_along(residual, given, moving)
             own = zeros((model.nv, slopes.shape[1]), J, slopes)
             own[:] = seeds[name]
@@ -200,35 +276,31 @@ class LoopMotion:
                 left = slopes[others] * rows[others] + J[others] @ (own / scale)
                 size = 1.0 + ((own / scale) * (own / scale)).sum(axis=0)
                 opened = opened + (left * left).sum(axis=0) / size
-            rate = position_rates(model, inputs["q"], own) if name == "q" else own
-            moving = {**moving, name: rate}
+            moving[name] = position_rates(model, inputs["q"], own) if name == "q" else own
         return moved, some.risk, opened
+
+    def _spin_velocities(self, inputs: Mapping[str, Array]) -> list[tuple[Array, float]]:
+        """Return the velocities (nv,) of free spins, dimensionless, and their inertias."""
+        spins = [spin for spin in self._inverse.spins if spin.inertia]
+        if not spins:
+            return []
+        state = state_vectors(self.model, inputs["q"], inputs["v"])
+        return [(spin.velocities(self.model, state)[0], spin.inertia) for spin in spins]
 
     def _spin_rates(
         self, inputs: Mapping[str, Array], rates: Mapping[str, Array], variant: Variant
     ) -> Array:
         """Return the rates (nv, K) of accelerations of free spins, whose moments stay zero."""
-        model = self.model
         total: Array = np.zeros(rates["a"].shape)
-        if not self._inverse.spins:
+        spins = self._spin_velocities(inputs)
+        if not spins:
             return total
-
-        def forces(*values: Array) -> tuple[Array, ...]:
-            q, v, a, *rest, p = values
-            own, applied = variant(p)
-            acts = applied.at(own, q, v, *rest)
-            found = recursive_loads(own, q, v, a, external=acts.external).forces
-            found = found if acts.along is None else found - acts.along
-            return (found * model.velocity_scale,)
-
         given = {name: x for name, x in inputs.items() if name not in ("lam", "point")}
-        _, (slopes,) = rates_along(forces, given, {k: x for k, x in rates.items() if k in given})
-        state = state_vectors(model, inputs["q"], inputs["v"])
-        for spin in self._inverse.spins:
-            if spin.inertia:
-                P, _ = spin.velocities(model, state)
-                turned = (P @ slopes) * (-1.0 / spin.inertia)
-                total = total + (P * model.velocity_scale)[:, None] * turned[None, :]
+        moving = {name: x for name, x in rates.items() if name in given}
+        _, (slopes,) = rates_along(self._forces(variant), given, moving)
+        for P, inertia in spins:
+            turned = (P @ slopes) * (-1.0 / inertia)
+            total = total + (P * self.model.velocity_scale)[:, None] * turned[None, :]
         return total
 
 

@@ -7,6 +7,7 @@ velocities, q̇ = E(q) e_k.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.kernels import Kernel, rates_along
 from mbd_bridge.kernels.tracing import fewest_operations
+from mbd_bridge.loads.derivatives.gradient import GradientSolver, LoadFunction
 from mbd_bridge.loads.derivatives.loops import LoopMotion, position_rates, velocities_named
 from mbd_bridge.loads.derivatives.request import Columns, DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
@@ -56,13 +58,13 @@ class DerivativeSolver:
         self.loads = LoadSolver(model, request.loads)
         self._columns = Columns(model, request)
         self.columns = self._columns.columns
-        self._loops: LoopMotion | None = None
+        self.loops: LoopMotion | None = None
         kernel = self.loads.kernel
         names = (*kernel.outputs, *(f"d_{name}" for name in kernel.outputs))
         if "lam" in kernel.inputs:
             along = request.along
             held = None if along is None else velocities_named(model, along)
-            self._loops = LoopMotion(self.loads.inverse, held)
+            self.loops = LoopMotion(self.loads.inverse, held)
             names = (*names, "risk", "open")
         self.kernel: Kernel = model_kernel(
             model, "load_derivatives", dict(kernel.inputs), names, self._derived, self.request
@@ -94,7 +96,7 @@ class DerivativeSolver:
         count = len(self.loads.kernel.outputs)
         slopes = found[count : 2 * count]
         trusted = np.ones((*loads.force.shape[:-2], len(self.columns)), dtype=bool)
-        if self._loops is not None:
+        if self.loops is not None:
             risk, opened = found[2 * count :]
             with np.errstate(invalid="ignore"):
                 trusted &= (risk < REFINED_RISK) & (opened < OPENED**2)
@@ -119,7 +121,7 @@ class DerivativeSolver:
         flags = [loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique]
         if loads.reaction_unique is not None:
             flags += [loads.reaction_unique[..., :3], loads.reaction_unique[..., 3:]]
-        if self._loops is None:
+        if self.loops is None:
             return list(slopes)
         found = planar_rates(self.model, loads, slopes)
         return [
@@ -146,23 +148,43 @@ class DerivativeSolver:
     def function(self, *arguments: Array) -> tuple[Array, ...]:
         """Return the loads; the last argument are the parameters (P,), floats or symbols."""
         *state, p = arguments
-        return self.loads.function_of(*self._variant(p))(*state)
+        return self.loads.function_of(*self.variant(p))(*state)
 
-    def _variant(self, p: Array) -> tuple[Model, AppliedForces]:
+    def variant(self, p: Array) -> tuple[Model, AppliedForces]:
+        """Return the model and what acts, with parameters (P,), floats or symbols."""
         own = self._columns.own
         model = own.model_with(p[: len(own.live)])
         return model, self._columns.applied(self.loads.applied, p)
 
-    def _derived(self, *arguments: Array) -> tuple[Array, ...]:
+    def given(self, arguments: Sequence[Array]) -> dict[str, Array]:
+        """Return the inputs of `function` by name, from those of the kernel."""
         inputs = dict(zip(self.loads.kernel.inputs, arguments, strict=True))
-        given = {**inputs, "p": self.parameters}
+        return {**inputs, "p": self.parameters}
+
+    def gradient(self, of: str | LoadFunction) -> GradientSolver:
+        """Return what gives one number made of the loads, and its derivatives by the K numbers.
+
+        Parameters
+        ----------
+        of : "JOINT.fx" ... "JOINT.mz", "JOINT.force" and "JOINT.moment" (their lengths),
+            "JOINT.actuation", or a function of the loads by joint
+
+        Examples
+        --------
+        >>> bending = solver.gradient("elbow.moment")              # doctest: +SKIP
+        >>> bending(q, v, a).gradient                              # doctest: +SKIP
+        """
+        return GradientSolver(self, of)
+
+    def _derived(self, *arguments: Array) -> tuple[Array, ...]:
+        given = self.given(arguments)
         sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
         rates = {name: self.seed(name, size) for name, size in sizes.items()}
         state: tuple[Array, ...] = ()
-        if self._loops is None:
-            rates["q"] = position_rates(self.model, inputs["q"], rates["q"])
+        if self.loops is None:
+            rates["q"] = position_rates(self.model, given["q"], rates["q"])
         else:
-            rates, risk, opened = self._loops.rates(given, rates, self._variant)
+            rates, risk, opened = self.loops.rates(given, rates, self.variant)
             state = np.array([risk]), opened
 
         def derived(backward: bool) -> tuple[Array, ...]:

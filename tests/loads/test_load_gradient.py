@@ -1,0 +1,92 @@
+"""Gradients of numbers made of loads: backwards is what forwards gives, in trees and loops."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.base.errors import KernelError, ModelError
+from tests.robots import OWN
+from tests.trees import random_state, random_tree
+
+BARS = {
+    "four_bar": ("crank", "coupler_pin", ["coupler.mass", "elbow.xyz.x"]),
+    "rssr": ("crank", "cut_ball", ["coupler.inertia", "rocker.xyz.x", "coupler.centre"]),
+    "geared_five_bar": ("left_crank", "pin", ["left_coupler.mass", "left_elbow.xyz.x"]),
+    "spatial_slider_crank": ("crank", "slide", ["slide.rpy.yaw", "crank.xyz.y", "rod.mass"]),
+}
+
+
+def same(gradient, expected):
+    scale = np.nanmax(np.abs(expected)) + 1e-6
+    np.testing.assert_allclose(gradient, expected, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_gradient_is_the_row_of_the_derivatives(seed):
+    rng = np.random.default_rng(seed)
+    robot = mbd.Mechanism.build(random_tree(rng, 5, mimics=0.3), gravity=(1.0, -2.0, -9.0))
+    states = [random_state(robot.model, rng) for _ in range(9)]
+    q, v, a = (np.array(x) for x in zip(*states, strict=True))
+    joint = robot.joint_names[seed]
+    by = ["q", "v", "a", "link1.mass", "link2.inertia", "joint3.xyz", "gravity"]
+    solver = robot.compile_derivatives(joint, by)
+    whole = solver(q, v, a)
+    found = solver.gradient(f"{joint}.my")(q, v, a)
+    np.testing.assert_allclose(found.value, whole.loads.moment[:, 0, 1], rtol=1e-12, atol=1e-12)
+    same(found.gradient, whole[joint].wrench[:, 4])
+    length = solver.gradient(f"{joint}.force")(q, v, a)
+    force = whole.loads.force[:, 0]
+    same(
+        length.gradient * length.value[:, None], np.einsum("ni,nik->nk", force, whole[joint].force)
+    )
+
+
+@pytest.mark.parametrize("along", [None, "fixed"])
+@pytest.mark.parametrize("name", BARS)
+def test_in_loops_too_the_loops_carry_the_rest(name, along):
+    crank, joint, numbers = BARS[name]
+    robot = mbd.load(OWN / f"{name}.urdf")
+    state = robot.assemble(
+        {crank: 0.4}, fixed=crank, velocity={crank: 1.3}, acceleration={crank: -0.7}
+    )
+    by = ["q", "v", "a", *numbers]
+    solver = robot.compile_derivatives([joint, crank], by, actuated=crank, along=along)
+    whole = solver(state.q, state.v, state.a)
+    torque = solver.gradient(f"{crank}.actuation")(state.q, state.v, state.a)
+    same(torque.gradient, whole[crank].actuation[0])
+
+    def number(loads):
+        fx, _, fz = loads[joint].force
+        return fx * fx + np.sin(fz) * loads[crank].actuation[0]
+
+    found = solver.gradient(number)(state.q, state.v, state.a)
+    (fx, _, fz), tau = whole.loads[joint].force, whole.loads[crank].actuation[0]
+    dfx, _, dfz = whole[joint].force
+    expected = 2 * fx * dfx + np.cos(fz) * tau * dfz + np.sin(fz) * whole[crank].actuation[0]
+    same(found.gradient, expected)
+    assert found.trusted
+
+
+def test_what_is_not_determined_has_no_gradient():
+    robot = mbd.load(OWN / "four_bar.urdf")
+    state = robot.assemble({"crank": 0.4}, fixed="crank")
+    solver = robot.compile_derivatives(["crank"], "q", actuated="crank")
+    found = solver.gradient("crank.fy")(state.q, state.v, state.a)
+    assert not found.trusted
+    assert np.isnan(found.gradient).all()
+    assert solver.gradient("crank.fx")(state.q, state.v, state.a).trusted
+
+
+@pytest.mark.parametrize(
+    ("of", "error", "message"),
+    [
+        ("elbow.fx", ModelError, "of: no joint named 'elbow'"),
+        ("lbr_iiwa_joint_2.fw", ModelError, "of: no part of a load named 'fw'"),
+        (lambda loads: loads["lbr_iiwa_joint_2"].force, ModelError, "returns one number"),
+        (lambda loads: max(loads["lbr_iiwa_joint_2"].force), KernelError, "truth"),
+    ],
+)
+def test_a_number_that_cannot_be_derived_is_refused(of, error, message):
+    solver = mbd.load(OWN / "kuka_iiwa.urdf").compile_derivatives(["lbr_iiwa_joint_2"], "q")
+    with pytest.raises(error, match=message):
+        solver.gradient(of)
