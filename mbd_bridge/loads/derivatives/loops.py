@@ -33,7 +33,6 @@ from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.closed_inverse import ClosedInverse, velocity_choice
 from mbd_bridge.solve.factor import MinimumNorm
-from mbd_bridge.solve.loop_terms import loop_terms
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
@@ -209,10 +208,12 @@ class LoopMotion:
 
         def function(*values: Array) -> tuple[Array, ...]:
             q, v, a, lam, *rest, p = values
-            model, applied = variant(p)
-            terms = loop_terms(model, q, v, a, *applied.at(model, q, v, *rest)[:2])
-            A, _ = self._inverse.exact(terms.A)
-            return (A @ (lam * self.model.row_scale) - terms.b,)
+            model, _ = variant(p)
+            phi_q = constraints(model, state_vectors(model, q, v)).phi_q
+            rows = 1.0 / self.model.row_scale[:, None]
+            A, _ = self._inverse.exact((phi_q * rows * self.model.velocity_scale).T)
+            (forces,) = self._forces(variant)(q, v, a, *rest, p)
+            return (A @ (lam * self.model.row_scale) + forces,)
 
         return function
 

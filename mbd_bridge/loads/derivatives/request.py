@@ -6,6 +6,8 @@
     external            the wrenches on links, a column for each number: external.LINK.fx ...
     LINK.mass, ...      numbers of the model (`model.parameters`), or one of their components
     ELEMENT.field       numbers of force elements
+    inertial            the ten inertial parameters of all links (`mass_moments.INERTIAL`), in which
+                        loads are linear: LINK.inertial.m, .mx, ... (.izz); LINK.inertial of one
 
 By q means along the unit velocities: for joints with a quaternion the change of position is the
 rotation vector (rad) in the child's axes, as everywhere v is.
@@ -21,6 +23,7 @@ import numpy as np
 
 from mbd_bridge.base.arguments import name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.equations.mass_moments import INERTIAL, MassMoments, with_moments
 from mbd_bridge.forces.parameters import ElementParameters
 from mbd_bridge.loads.derivatives.loops import independent_velocities, velocities_named
 from mbd_bridge.loads.request import LoadRequest
@@ -33,6 +36,7 @@ from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.constrained import actuated_joints
 
 STATE = ("q", "v", "a")
+INERTIAL_WORD = "inertial"
 WRENCH = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
 
 
@@ -45,6 +49,7 @@ class Column(NamedTuple):
     by : the entry of the request that it belongs to
     input : of the kernel's function that moves with it: q, v, a, t, external or p
     number : which entry of the input; of q, v and a which velocity
+    value : of a number of the machine, its own; else nan
     """
 
     name: str
@@ -52,6 +57,7 @@ class Column(NamedTuple):
     by: str
     input: str
     number: int
+    value: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,8 @@ class Columns:
         self._applied = AppliedForces(forces=loads.forces, known=loads.known)
         self._elements = {element.name: element for element in loads.forces}
         numbers = [name for name in request.by if self._kind(name) == "p"]
+        kinds = [self._kind(name) for name in request.by]
+        self._heavy = tuple(range(len(model.links))) if INERTIAL_WORD in kinds else ()
         of_elements = {name: self._now(name) for name in numbers if self._owner(name)}
         self.elements = ElementParameters.of(model, self._elements, of_elements)
         self.own = Parameters.own(model, [name for name in numbers if name not in of_elements])
@@ -144,15 +152,31 @@ class Columns:
 
     @property
     def p(self) -> Array:
-        """The machine's own values (P,) of the parameters."""
+        """What the function takes of the machine (P,): its own numbers, those of force elements,
+        and changes of inertial parameters, which are zero.
+        """
         beside = np.zeros((1, 0)) if self.elements is None else self.elements.values
-        return np.concatenate([self.own.values[0], beside[0]])
+        return np.concatenate([self.own.values[0], beside[0], np.zeros(self._changes)])
+
+    @property
+    def _changes(self) -> int:
+        return len(INERTIAL) * len(self._heavy)
+
+    def model_with(self, p: Array) -> Model:
+        """Return the model with parameters (P,), floats or symbols."""
+        model = self.own.model_with(p[: len(self.own.live)])
+        if not self._heavy:
+            return model
+        changes = p[len(p) - self._changes :].reshape(-1, len(INERTIAL))
+        each = zip(self._heavy, changes, strict=True)
+        return with_moments(model, {k: MassMoments.of_parameters(x) for k, x in each})
 
     def applied(self, applied: AppliedForces, p: Array) -> AppliedForces:
         """Return what acts, with the parameters (P,) of force elements in their places."""
         if self.elements is None:
             return applied
-        forces = self.elements.bound(applied.forces, p[len(self.own.live) :])
+        numbers = p[len(self.own.live) : len(p) - self._changes]
+        forces = self.elements.bound(applied.forces, numbers)
         return AppliedForces(applied.links, applied.axes, forces, applied.known)
 
     def seed(self, name: str, size: int) -> Array:
@@ -165,8 +189,10 @@ class Columns:
 
     def _kind(self, name: str) -> str:
         """Return the input that a name is of, p for parameters."""
-        if name in (*STATE, "t", "external"):
+        if name in (*STATE, "t", "external", INERTIAL_WORD):
             return name
+        if INERTIAL_WORD in name.split(".")[-2:] and name.partition(".")[0]:
+            return INERTIAL_WORD
         first, _, rest = name.partition(".")
         if first == "external" or (first in STATE and rest in self.model.velocity_names):
             return first
@@ -217,12 +243,22 @@ class Columns:
                 for n, link in enumerate(links)
                 for k, (word, unit) in enumerate(WRENCH.items())
             ]
+        elif kind == INERTIAL_WORD:
+            first = len(self.p) - self._changes
+            listed = []
+            for link in (model.links[k] for k in self._heavy):
+                moments = MassMoments.of(link.inertia).seen_from(link.frame.inverse())
+                for (word, unit), value in zip(INERTIAL.items(), moments.parameters(), strict=True):
+                    own, place = f"{link.name}.{kind}.{word}", first + len(listed)
+                    listed.append(Column(own, unit, name, "p", place, float(value)))
         else:
             listed = [
-                Column(column.name, column.unit, name, kind, k)
+                Column(column.name, column.unit, name, kind, k, float(self.p[k]))
                 for k, column in enumerate((*self.own.columns, *self._element_columns()))
             ]
-        chosen = [column for column in listed if f"{column.name}.".startswith(f"{name}.")]
+        chosen = [
+            column for column in listed if name == kind or f"{column.name}.".startswith(f"{name}.")
+        ]
         if not chosen:
             known = [column.name for column in listed]
             if kind == "external" and not known:

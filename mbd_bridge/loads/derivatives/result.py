@@ -13,6 +13,7 @@ from mbd_bridge.base.arguments import as_floats, by_name
 from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.loads.derivatives.base_parameters import BaseParameters, base_parameters
 from mbd_bridge.loads.derivatives.request import Column
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model.spatial import Array
@@ -142,6 +143,14 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
         one = Column(" + ".join(listed), "", "", "", 0)
         used = self.trusted | (vector == 0.0)
         return replace(self, columns=(one,), trusted=used.all(-1, keepdims=True), **changed)
+
+    def base_parameters(self) -> BaseParameters:
+        """Return the combinations of inertial parameters that these loads tell.
+
+        Of derivatives by "inertial", at many states in general position. With W the derivatives and
+        B the result, W φ = W[..., B.independent] @ B.matrix @ φ: ready for least squares.
+        """
+        return base_parameters(self)
 
     def _places(self, name: str) -> list[int]:
         places = [

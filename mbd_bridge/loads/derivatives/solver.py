@@ -152,9 +152,7 @@ class DerivativeSolver:
 
     def variant(self, p: Array) -> tuple[Model, AppliedForces]:
         """Return the model and what acts, with parameters (P,), floats or symbols."""
-        own = self._columns.own
-        model = own.model_with(p[: len(own.live)])
-        return model, self._columns.applied(self.loads.applied, p)
+        return self._columns.model_with(p), self._columns.applied(self.loads.applied, p)
 
     def given(self, arguments: Sequence[Array]) -> dict[str, Array]:
         """Return the inputs of `function` by name, from those of the kernel."""
