@@ -29,6 +29,9 @@ from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
 
+WAYS = {"forward": False, "backward": True}
+"""How derivatives are formed: along the columns, or from the results."""
+
 OPENED = 1e-6
 """How far redundant rows may open by a change of the machine, relative to the motion it makes: what
 files round."""
@@ -190,4 +193,4 @@ class DerivativeSolver:
             return (*results, *slopes)
 
         known = [*state, *rates.values()]
-        return (*fewest_operations(known, derived, False, True), *state)
+        return (*fewest_operations(known, derived, WAYS), *state)
