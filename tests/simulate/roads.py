@@ -18,6 +18,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.schemes import RK4, with_method
 from mbd_bridge.solve import closed as solve_closed
 from tests.fmu.importer import Importer
 from tests.forces.relaxing import Filter, Maxwell
@@ -104,9 +105,14 @@ def state(case: Case) -> dict[str, Any]:
     return {} if "prescribed" in case["acts"] else {"q": case["q"], "v": case["v"]}
 
 
+def by(case: Case) -> dict[str, Any]:
+    """Return the method, that of a case or the default."""
+    return {"method": case.get("method", "multipliers")}
+
+
 def run(case: Case, **options: Any) -> mbd.simulation.Simulation:
     """Return the motion of a single run."""
-    given = state(case) | case["acts"] | options
+    given = state(case) | case["acts"] | by(case) | options
     seconds = case["h"] * case["steps"]
     return case["machine"].simulate(seconds, step=case["h"], **given)
 
@@ -114,7 +120,7 @@ def run(case: Case, **options: Any) -> mbd.simulation.Simulation:
 def _batch(case: Case) -> End:
     own = state(case)
     own = {"q": [case["q"]] * 3, "v": [case["v"]] * 3} if own else {"q": [AT.q] * 2}
-    given = own | case["acts"]
+    given = own | case["acts"] | by(case)
     many = case["machine"].simulate(case["h"] * case["steps"], step=case["h"], **given)
     if not many.finished[1]:
         raise mbd.errors.SolveError(many.status[1])
@@ -127,7 +133,8 @@ def _system(case: Case) -> mbd.System:
 
 def _other_loop(case: Case) -> End:
     model, t = case["machine"].model, 0.0
-    core = CoupledStep(_system(case), case["q"], case["v"])
+    integrator = with_method(RK4, by(case)["method"])
+    core = CoupledStep(_system(case), case["q"], case["v"], integrator=integrator)
     q, v = case["q"], case["v"]
     for _ in range(case["steps"]):
         q, v = core(q, v, np.zeros(model.nv), np.zeros((len(model.bodies), 6)), case["h"], t)
@@ -136,7 +143,7 @@ def _other_loop(case: Case) -> End:
 
 
 def _paced(case: Case) -> End:
-    machine = mbd.RealTime(_system(case), step=case["h"], **state(case))
+    machine = mbd.RealTime(_system(case), step=case["h"], **state(case), **by(case))
     done = machine.run(case["h"] * case["steps"], rate=1e9)
     if not done.finished:
         raise mbd.errors.SolveError(done.status)
@@ -146,7 +153,7 @@ def _paced(case: Case) -> End:
 def _fmu(case: Case) -> End:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "it.fmu"
-        _system(case).export_fmu(path, step=case["h"], **state(case))
+        _system(case).export_fmu(path, step=case["h"], **state(case), **by(case))
         with Importer(path) as fmu:
             try:
                 fmu.start()
@@ -175,7 +182,7 @@ ROADS: dict[str, Callable[[Case], End]] = {
     "real time": _paced,
     "FMU": _fmu,
     "variable": _by(**VARIABLE),
-    "Python": _by(method="svd"),
+    "Python": _by(method="svd", reference=True),
 }
 """Roads, each from a case to the state at its end; it raises what ends the motion before."""
 

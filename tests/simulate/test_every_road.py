@@ -51,6 +51,18 @@ def test_a_road_has_the_digits_of_a_run(expected, road, case):
     assert max(apart) <= ROUNDED.get(road, CLOSE), apart
 
 
+ON_A_BASIS = [(road, case) for road, case in CAN if road != "run" and road in ROUNDED]
+
+
+@pytest.mark.parametrize(("road", "case"), ON_A_BASIS)
+def test_a_road_has_the_digits_of_a_run_in_the_null_space_too(road, case):
+    method = "svd" if len(case) % 2 else "projection"
+    on_basis = CASES[case] | {"method": method}
+    alone = run(on_basis)
+    for one, other in zip(ROADS[road](on_basis), (alone.q[-1], alone.v[-1]), strict=True):
+        assert np.abs(one - other).max() <= ROUNDED[road]
+
+
 @pytest.mark.parametrize(("road", "guard"), SEES)
 def test_a_road_sees_what_is_wrong(road, guard):
     case, said = GUARDS[guard]

@@ -27,8 +27,8 @@ from mbd_bridge.simulation.guards.step_length import EACH
 from mbd_bridge.simulation.results.recorded import undetermined_loads
 from mbd_bridge.simulation.steps.compiled import SystemStep
 from mbd_bridge.simulation.steps.halves import MOST_HALVINGS
-from mbd_bridge.simulation.steps.schemes import RK4, Scheme
-from mbd_bridge.simulation.steps.source import StepGraph, inlined, step_graph
+from mbd_bridge.simulation.steps.schemes import RK4, NullSpace, Scheme
+from mbd_bridge.simulation.steps.source import StepGraph, inlined, start_memory, step_graph
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.variables import (
     Inputs,
@@ -338,7 +338,7 @@ class FmuModel:
         parts = [
             '/* Tables of variables, and the calls of equations.c. */\n\n#include "model.h"\n',
             table("const double model_start_values[MODEL_VALUES]", start),
-            table("const double model_hidden_start[MODEL_HIDDEN + 1]", ["0.0"]),
+            table("const double model_hidden_start[MODEL_HIDDEN + 1]", self._hidden_start),
             table("const unsigned char model_kinds[MODEL_VALUES]", kinds),
             table("const char *const model_names[MODEL_VALUES]", names),
             table("const double model_knots[MODEL_KNOTS + 1]", [*self._knots, "0.0"]),
@@ -367,6 +367,14 @@ class FmuModel:
         known = sum(kind == "state" for kind, _ in self.variables)
         every = [name for name, size in self._fed_back.items() for _ in range(size)]
         return every[known:]
+
+    @property
+    def _hidden_start(self) -> list[str]:
+        """Numbers that these begin with; a basis that of the state that the FMU was made for."""
+        memory = []
+        if isinstance(self.scheme, NullSpace):
+            memory = [literal(x) for x in start_memory(self.equations, self.scheme)]
+        return ["0.0"] * (len(self._hidden) - len(memory)) + memory + ["0.0"]
 
     @property
     def _memory_places(self) -> tuple[int, int, int]:

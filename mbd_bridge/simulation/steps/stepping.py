@@ -33,7 +33,7 @@ from mbd_bridge.simulation.steps.compiled import (
 from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.reference import ReferenceStep
-from mbd_bridge.simulation.steps.schemes import RK4, Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, NullSpace, Scheme
 from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
@@ -174,6 +174,7 @@ class Stepping:
         if self._scheme.remembers:
             now = self._code.memory.at(self._now(self.z), self.held, jumps=True)
             self._code.memory.reached(now)
+        self._carried[self.system.nz :] = 0.0
         self.guards.open(*self._given)
 
     def put(self, t: float, q: Array, v: Array, z: Array, h: float | None = None) -> None:
@@ -208,13 +209,13 @@ class Stepping:
         try:
             self._take()
         except SolveError:
-            code.state[:] = start
+            self._go_back(start)
             self._choose_here()
             if self.rows == rows:
                 raise
             self._take()
         if self.guards.opened(self.q):
-            self._code.state[:] = start
+            self._go_back(start)
             self._choose_here()
             loops = self.guards.loops
             closed = None if loops is None else loops.closed(self.q.copy())
@@ -229,11 +230,23 @@ class Stepping:
         """Choose rows for steps that go on from here."""
         state = self._code.state
         self.choose(self.q.copy(), self.v.copy())
-        self._code.state[:] = state
+        self._go_back(state)
+
+    def _go_back(self, state: Array) -> None:
+        """Go back to a state; a basis, which is one of certain rows, is decomposed anew."""
+        if self._start.basis is None:
+            self._code.state[:] = state
+            return
+        known = len(self._code.state) - len(self._carried) + self.system.nz
+        self._code.state[:known], self._code.state[known:] = state[:known], 0.0
 
     def _write(self, now: Now, work: float) -> None:
-        self.q[:], self.v[:], self._carried[:] = now.q, now.v, now.carried
+        before = self._now(self._carried)
         self.t[0], self.work[0] = now.t, work
+        self.q[:], self.v[:] = now.q, now.v
+        if len(now.carried) < len(self._carried):
+            now = self._start.begun(now, before)
+        self._carried[:] = now.carried
 
     def _take(self) -> None:
         system, h, t = self.system, self.h, float(self.t[0])
@@ -246,6 +259,10 @@ class Stepping:
         remembers = self._scheme.remembers
         if remembers:
             self._remember(t)
+        elif self._start.basis is not None and not self._carried[self.system.nz]:
+            now = self._now(self.z)
+            with self.trajectory.holding(now, self._inputs):
+                self._carried[:] = self._start.begun(now).carried
         if self.guards.due():
             now = self._now(self._carried)
             with self.trajectory.holding(now, self._inputs):
@@ -298,14 +315,14 @@ class Stepping:
                 now, work = now.after(length, step)._replace(t=end), work + step.work
                 continue
             self.guards.check_acceleration(now, step, self.rows)
-            place = self._past(now, length)
+            place = self._past(self._start.bare(now), length)
             work += self._total(place.q, place.v) - self._total(now.q, now.v)
-            now = place._replace(t=end)
+            now = self._start.behind(place, now, anew=True)._replace(t=end)
         self._write(now, work)
 
     def _follow(self) -> bool:
         """Go on along the way past a singular position, as long as it goes."""
-        now = self._now(self._carried)
+        now = self._start.bare(self._now(self._carried))
         with self.trajectory.holding(now, self._inputs):
             place = self._way.next(now, self._under(self.h))
         if place is not None:
@@ -336,7 +353,10 @@ class Stepping:
         if (h, self.rows) not in self._passages:
             trajectory = self.trajectory
             slow = partial(ReferenceStep, self.model, trajectory.stage, self.rows)
-            given = self.model, self._code.once, h, slow, self._total
+            code = self._code
+            if isinstance(self._scheme, NullSpace):  # multipliers lead past singular positions
+                code = RowsCode(trajectory, self.rows, self._scheme.integrator)
+            given = self.model, code.once, h, slow, self._total
             self._passages = {(h, self.rows): Passage(*given, rates=trajectory.rates)}
         return self._passages[h, self.rows]
 
@@ -347,6 +367,10 @@ class Stepping:
     @cached_property
     def _energy(self) -> EnergyAt:
         return energy_kernel(self.model)
+
+    @property
+    def _start(self) -> Start:
+        return self._code.memory.start
 
     @property
     def held_now(self) -> Array:
