@@ -50,6 +50,10 @@ READ = 16_384
 """Rows that are read at a time."""
 
 
+AS_IT_IS = Reading()
+"""Nothing is said of the file."""
+
+
 class Pieces(Protocol):
     """A motion that comes in pieces.
 
@@ -102,9 +106,8 @@ class MotionPieces:
     Parameters
     ----------
     source : the file, as `formats.tables.open_table` gives it
-    rest : hold coordinates that the file has not at zero, at rest
+    reading : which coordinates rest, and how noise is kept out of rates that are derived
     rows : of a piece
-    smoothing : how noise is kept out of rates that are derived; None: ``Smoothing()``
     progress : is called with the bytes read since the last call
     of : returns what of a block of the table is read; None: all
     machine : whose efforts are measured; None: the model's
@@ -122,10 +125,9 @@ class MotionPieces:
         self,
         source: TableSource,
         model: Model,
+        reading: Reading = AS_IT_IS,
         *,
-        rest: bool = False,
         rows: int | None = None,
-        smoothing: Smoothing | None = None,
         progress: Callable[[float], None] | None = None,
         of: Callable[[ColumnTable], ColumnTable] | None = None,
         machine: Model | None = None,
@@ -133,8 +135,7 @@ class MotionPieces:
     ) -> None:
         self._of, self._machine, self._unwrapping = of, machine or model, unwrapping
         self.name, self.model = source.path, model
-        self._source, self._rest = source, rest
-        self._smoothing = Smoothing() if smoothing is None else smoothing
+        self._source, self._rest, self._smoothing = source, reading.rest, reading.smoothing
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
         self.overlap, self._head = OVERLAP, list[ColumnTable]()
         self._reading: Iterator[Block] | None = None
@@ -289,9 +290,6 @@ def _rows(table: ColumnTable, begin: int, end: int | None) -> ColumnTable:
 
 # Partial motions of any length, completed piece by piece: each goes on where the last ended.
 
-AS_IT_IS = Reading()
-"""Nothing is said of the file."""
-
 
 def motion_pieces(
     source: TableSource,
@@ -305,7 +303,7 @@ def motion_pieces(
 
     For the parameters see `MotionPieces` and `Reading`.
     """
-    options, rest, smoothing = reading.completion, reading.rest, reading.smoothing
+    options, rest = reading.completion, reading.rest
     source = named_columns(source, model, reading.naming, frames=options.frames, rest=rest)
     empty = ColumnTable(
         source.columns,
@@ -318,9 +316,8 @@ def motion_pieces(
         return MotionPieces(
             source,
             model,
-            rest=rest,
+            reading,
             rows=rows,
-            smoothing=smoothing,
             progress=progress,
             unwrapping=source.unwrapping,
         )
@@ -328,8 +325,8 @@ def motion_pieces(
     recorded = MotionPieces(
         source,
         columns.stand_in,
+        replace(reading, rest=False),
         rows=rows,
-        smoothing=smoothing,
         progress=progress,
         of=columns.of,
         machine=model,

@@ -47,6 +47,7 @@ def stream(motion: str, output: str, smooth: str) -> Figures:
     import mbd_bridge as mbd
     from mbd_bridge.files.tables import open_table
     from mbd_bridge.motion import MotionPieces
+    from mbd_bridge.motion.reading import Reading
     from mbd_bridge.motion.smoothing import Smoothing
 
     arm = mbd.load(ROBOT)
@@ -55,7 +56,7 @@ def stream(motion: str, output: str, smooth: str) -> Figures:
     history = arm.load_history(motion, JOINTS, output=output, threads=2, smooth=smooth)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    pieces = MotionPieces(open_table(motion), arm.model, smoothing=Smoothing(smooth))
+    pieces = MotionPieces(open_table(motion), arm.model, Reading(smoothing=Smoothing(smooth)))
     arm.report(Path(output).with_suffix(".html"), pieces, JOINTS, threads=2)
     page = time.perf_counter() - start
     cycles = max(one.cycles for one in history.spectra.spectra)

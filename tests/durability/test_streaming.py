@@ -20,11 +20,13 @@ from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion import pieces
 from mbd_bridge.motion.motion import motion_from_table
 from mbd_bridge.motion.pieces import MotionPieces
+from mbd_bridge.motion.reading import Reading
 from mbd_bridge.motion.smoothing import Smoothing
 from tests.durability.histories import load_history
 from tests.machines import four_bar
 
 ARM = mbd.load("urdf/kuka_iiwa.urdf")
+UNTOUCHED, AS_IT_IS = Reading(smoothing=Smoothing("off")), Reading()
 JOINTS = ["lbr_iiwa_joint_3", "lbr_iiwa_joint_5"]
 DERIVED = 1e-9
 """Second derivatives at 1 kHz amplify roundings of the times, relative to the largest rate."""
@@ -97,7 +99,7 @@ def test_so_is_one_of_quaternions_with_uneven_times_and_some_rates(tmp_path):
 def test_too_small_an_overlap_is_noticed_where_pieces_meet(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "OVERLAP", 6)
     path = arm_motion(tmp_path / "motion.npz", noise=1e-3)
-    split = MotionPieces(open_table(path), ARM.model, rows=500, smoothing=Smoothing("off"))
+    split = MotionPieces(open_table(path), ARM.model, UNTOUCHED, rows=500)
     list(split)
     assert split.seam > 1e-3
     assert any("differ by" in note and "where pieces meet" in note for note in split.notes)
@@ -116,9 +118,9 @@ def test_what_is_odd_is_told_once_with_its_largest_value(tmp_path):
     assert split.notes == motion_from_table(read_table(path), ARM.model).notes
 
 
-def stream(path, output=None, inputs=None, joints=JOINTS, smoothing=None, observers=None):
+def stream(path, output=None, inputs=None, joints=JOINTS, reading=AS_IT_IS, observers=None):
     inputs, needs = inputs or LoadInputs(ARM), Needs(tuple(joints))
-    split = MotionPieces(open_table(path), inputs.model, rows=400, smoothing=smoothing)
+    split = MotionPieces(open_table(path), inputs.model, reading, rows=400)
     every = {"spectra": SpectraObserver(needs=needs), **(observers or {})}
     return watch_loads(split, inputs, needs, every, output=output)
 
@@ -164,7 +166,7 @@ class Lengths:
 
 def test_what_is_kept_is_that_of_the_whole_motion(tmp_path):
     path = arm_motion(tmp_path / "motion.parquet", noise=1e-5)
-    found = stream(path, smoothing=Smoothing("off"), observers={"lengths": Lengths()})
+    found = stream(path, reading=UNTOUCHED, observers={"lengths": Lengths()})
     lengths = found.results["lengths"]
     assert sum(lengths) == 3000 and max(lengths) <= 400
     loads = ARM.joint_loads(ARM.read_motion(path, smooth="off"), joints=JOINTS)

@@ -196,7 +196,7 @@ def _force(table: ColumnTable, over: Abscissa, x: Array, group: _Group, how: How
         wrench[:, 3:] += np.cross(points, wrench[:, :3])
         reference, point = "origin" if group.world else "link", (0.0, 0.0, 0.0)
     try:
-        return ExternalForce.of(
+        return ExternalForce(
             group.link,
             over,
             x,
@@ -207,7 +207,7 @@ def _force(table: ColumnTable, over: Abscissa, x: Array, group: _Group, how: How
             direction=how.direction,
             source=table.source.rpartition("/")[2],
             points=points,
-        )
+        ).checked()
     except StateError as problem:
         raise table.error(str(problem)) from None
 
@@ -359,7 +359,7 @@ def sensor_forces(
                 wrench[:, k] = in_si(table, columns[component], "N" if k < 3 else "N m")
         reference: Reference = "world" if axes == "world" else "link"
         found.append(
-            ExternalForce.of(
+            ExternalForce(
                 link,
                 Abscissa("time", "s"),
                 time,
@@ -367,7 +367,7 @@ def sensor_forces(
                 reference=reference,
                 point=point or (0.0, 0.0, 0.0),
                 source=f"sensor {prefix!r}, reads {kind}",
-            )
+            ).checked()
         )
     return tuple(found)
 

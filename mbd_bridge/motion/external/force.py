@@ -11,7 +11,7 @@ r × f is subtracted before, with r from there to the link.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -128,7 +128,7 @@ Reference = Literal["link", "world", "origin"]
 *world's* origin."""
 OUTSIDE: tuple[Outside, ...] = get_args(Outside)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-BEYOND: dict[Outside, str] = {
+BEYOND = {
     "zero": "zero beyond its ends",
     "hold": "held beyond its ends",
     "repeat": "repeated every turn",
@@ -174,34 +174,16 @@ class ExternalForce:
     wrenches: Array
     reference: Reference = "link"
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    outside: Outside | None = None
-    direction: Direction | None = None
+    outside: str | None = None
+    direction: str | None = None
     source: str = ""
     points: Array | None = None
 
-    @staticmethod
-    def of(
-        link: str,
-        abscissa: Abscissa,
-        x: ArrayLike,
-        wrenches: ArrayLike,
-        *,
-        reference: Reference = "link",
-        point: ArrayLike = (0.0, 0.0, 0.0),
-        outside: str | None = None,
-        direction: str | None = None,
-        source: str = "",
-        points: Array | None = None,
-    ) -> ExternalForce:
-        """Return a checked force.
-
-        Parameters
-        ----------
-        x : growing or falling; a value that stands twice is a jump
-        """
-        where = f"external[{link!r}]"
-        places = finite_numbers(f"{where}: {abscissa.name}", x)
-        rows = finite_numbers(f"{where}: wrenches", wrenches)
+    def checked(self) -> ExternalForce:
+        """Return it checked; x may fall here, and a value that stands twice in it is a jump."""
+        where, abscissa, points = f"external[{self.link!r}]", self.abscissa, self.points
+        places = finite_numbers(f"{where}: {abscissa.name}", self.x)
+        rows = finite_numbers(f"{where}: wrenches", self.wrenches)
         if places.ndim != 1 or rows.shape != (len(places), 6) or not len(places):
             raise StateError(
                 f"{where}: a table is (n,) values of {abscissa.name} and (n, 6) forces (N) and "
@@ -220,15 +202,18 @@ class ExternalForce:
             raise StateError(f"{where}: {abscissa.name} must grow from row to row; {advice}")
         if len(places) > 2 and (np.diff(places)[:-1] == 0.0)[np.diff(places)[1:] == 0.0].any():
             raise StateError(f"{where}: {abscissa.name} stands three times; a jump has two rows")
-        a, b, c = finite_numbers(f"{where}: point", point, (3,)).tolist()
-        beyond = None if outside is None else one_of("outside", outside, OUTSIDE, StateError)
-        way = None if direction is None else one_of("direction", direction, DIRECTIONS, StateError)
+        a, b, c = finite_numbers(f"{where}: point", self.point, (3,)).tolist()
+        way = self.direction
+        if self.outside is not None:
+            one_of("outside", self.outside, OUTSIDE, StateError)
+        if way is not None:
+            one_of("direction", way, DIRECTIONS, StateError)
         if way is not None and abscissa.v is None and abscissa.link is None:
             raise StateError(
                 f"{where}: direction={way!r} is for tables over a coordinate or a link's position, "
                 f"this one is over {abscissa.name}"
             )
-        if beyond == "repeat" and not (
+        if self.outside == "repeat" and not (
             abscissa.unit == "rad" and abs(places[-1] - places[0] - 2.0 * np.pi) < TURN
         ):
             raise StateError(
@@ -237,9 +222,7 @@ class ExternalForce:
             )
         jumps = np.flatnonzero(np.diff(places) == 0.0) + 1
         places[jumps] += _jump(places)
-        return ExternalForce(
-            link, abscissa, places, rows, reference, (a, b, c), beyond, way, source, points
-        )
+        return replace(self, x=places, wrenches=rows, point=(a, b, c), points=points)
 
     @cached_property
     def nodes(self) -> tuple[Array, Array]:

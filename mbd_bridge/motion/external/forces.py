@@ -231,16 +231,16 @@ def _force(model: Model, link: str, what: Any, axes: Axes, time: ArrayLike | Non
     model.link_number(link)
     over = Abscissa("time", "s")
     if is_table(what):
-        return ExternalForce.of(link, over, *what, reference=axes)
+        return ExternalForce(link, over, what[0], what[1], axes).checked()
     numbers = as_floats(f"external[{link!r}]", what)
     if numbers.shape == (6,):
-        return ExternalForce.of(link, over, [0.0], [numbers], reference=axes, outside="hold")
+        return ExternalForce(link, over, np.zeros(1), numbers[None], axes, outside="hold").checked()
     if time is None:
         raise StateError(
             f"external[{link!r}]: (6,) numbers, or a table (times, (n, 6)), got the shape "
             f"{numbers.shape}"
         )
-    return ExternalForce.of(link, over, time, numbers, reference=axes)
+    return ExternalForce(link, over, np.asarray(time), numbers, axes).checked()
 
 
 def _check_model(model: Model, given: ExternalForces) -> None:
