@@ -74,8 +74,8 @@ from mbd_bridge.solve.assembly import Assemblies, InitialGuess, InitialGuesses, 
 from mbd_bridge.solve.closed_kernel import kernel_of
 from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import FUNCTIONS
+from mbd_bridge.solve.options import AssemblyOptions, BatchAssemblyOptions
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.tolerances import ASSEMBLED
 from mbd_bridge.solve.wrenches import External
 
 if TYPE_CHECKING:
@@ -716,64 +716,34 @@ class Mechanism(Tabular, Extended):
         """
         return inverse_kinematics(self.model, frame, position, orientation, time, options)
 
-    def assemble(
-        self,
-        near: InitialGuess = None,
-        *,
-        fixed: Iterable[str] | str = (),
-        weights: Mapping[str, float] | None = None,
-        velocity: InitialGuess = None,
-        acceleration: InitialGuess = None,
-        tolerance: float = ASSEMBLED,
-        check: bool = True,
-    ) -> Assembly:
+    @with_options
+    def assemble(self, near: InitialGuess = None, **options: Unpack[AssemblyOptions]) -> Assembly:
         """Return the state nearest to an initial guess that closes every loop; see
         `solve.assemble`.
+
+        Parameters
+        ----------
+        near : given coordinates; those not named start from zero position
+        **options : of the state
 
         Examples
         --------
         >>> q = bar.assemble(near={"crank": 1.0}, fixed="crank").q        # doctest: +SKIP
         """
-        return assemble(
-            self.model,
-            near,
-            fixed=fixed,
-            weights=weights,
-            velocity=velocity,
-            acceleration=acceleration,
-            tolerance=tolerance,
-            check=check,
-        )
+        return assemble(self.model, near, **options)
 
+    @with_options
     def assemble_batch(
-        self,
-        near: InitialGuesses = None,
-        *,
-        fixed: Iterable[str] | str = (),
-        weights: Mapping[str, float] | None = None,
-        velocity: InitialGuesses = None,
-        parameters: ParameterValues | Parameters | None = None,
-        tolerance: float = ASSEMBLED,
-        check: bool = True,
+        self, near: InitialGuesses = None, **options: Unpack[BatchAssemblyOptions]
     ) -> Assemblies:
         """Close the loops of many states, of one mechanism or of variants of it.
 
         Parameters
         ----------
         near : given coordinates by name, each one value or N of them, or an array (N, nq)
-        fixed, weights, velocity, parameters, tolerance, check : see
-            `mbd_bridge.solve.assembly.assemble_batch`
+        **options : of the states
         """
-        return assemble_batch(
-            self.prepared,
-            near,
-            fixed=fixed,
-            weights=weights,
-            velocity=velocity,
-            parameters=parameters,
-            tolerance=tolerance,
-            check=check,
-        )
+        return assemble_batch(self.prepared, near, **options)
 
     # Motions and forces from files
 

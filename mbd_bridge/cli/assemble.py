@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mbd_bridge.cli.parser import NamesAction, add_robot
+from mbd_bridge.cli.parser import add_robot
+from mbd_bridge.cli.shared import add_options
+from mbd_bridge.solve.options import AssemblyOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
@@ -49,37 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_state(parser: argparse.ArgumentParser) -> None:
     """Add the words that choose a state."""
-    parser.add_argument(
-        "--near",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=VALUE",
-        help="given coordinates",
-    )
-    parser.add_argument(
-        "--fixed",
-        nargs="+",
-        action=NamesAction,
-        default=[],
-        metavar="JOINT",
-        help="joints that stay exactly as given, velocities too",
-    )
-    parser.add_argument(
-        "--velocity",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME=VALUE",
-        help="given velocities",
-    )
-    parser.add_argument(
-        "--closed-to",
-        type=float,
-        metavar="RESIDUAL",
-        help="residual at which a loop counts as closed, rad or of the mechanism's size; default: "
-        "1e-12. For files whose lengths or axes are rounded",
-    )
+    pairs: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+    parser.add_argument("--near", **pairs, metavar="NAME=VALUE", help="given coordinates")
+    closed_to = {"flag": "--closed-to", "dest": "closed_to", "default": None}
+    names = ("fixed", "velocity", "tolerance")
+    changes = {"fixed": {"default": []}, "velocity": pairs, "tolerance": closed_to}
+    add_options(parser, AssemblyOptions, names, **changes)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,23 +15,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, by_name, flag, known_name, name_list, place_of
 from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
+from mbd_bridge.base.options import with_options
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Across, Model
 from mbd_bridge.model.cut_table import Coupled, Row
-from mbd_bridge.model.parameters import Parameters, ParameterValues
+from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.closing import Closing, largest
 from mbd_bridge.solve.dynamics import prepare
+from mbd_bridge.solve.options import AssemblyOptions, BatchAssemblyOptions
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
-from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT
+from mbd_bridge.solve.tolerances import CONSISTENT
 
 InitialGuess = Mapping[str, float] | ArrayLike | None
 """Values by coordinate name, a whole vector, or nothing."""
@@ -82,49 +84,37 @@ class Assembly:
     closed: bool
 
 
+@with_options
 def assemble(
-    model: Model,
-    near: InitialGuess = None,
-    *,
-    fixed: Iterable[str] | str = (),
-    weights: Mapping[str, float] | None = None,
-    velocity: InitialGuess = None,
-    acceleration: InitialGuess = None,
-    tolerance: float = ASSEMBLED,
-    check: bool = True,
+    model: Model, near: InitialGuess = None, **options: Unpack[AssemblyOptions]
 ) -> Assembly:
     """Return the state nearest to an initial guess at which every loop is closed.
 
     Parameters
     ----------
     near : given coordinates; those not named start from zero position
-    fixed : names of coordinates (and so of their velocities) that stay exactly as given
-    weights : how dear the movement of a coordinate is, 1 for those not named (modes of flexible
-        links: 1e8)
-    velocity, acceleration : given rates, by velocity name; zero where not named
-    tolerance : residual at which a loop counts as closed, rad or sizes of the mechanism. A file
-        whose lengths and axes are rounded may close to its digits only
-    check : raise if a loop stays open; False returns what was reached
+    **options : of the state
 
     Raises
     ------
     SolveError
         Some loop cannot be closed, or fixed velocities open it: which, by how much, what to try.
     """
-    tolerance = check_tolerance(tolerance)
-    check, fixed = flag("check", check), name_list("fixed", fixed, "coordinates")
+    tolerance = check_tolerance(options["tolerance"])
+    check = flag("check", options["check"])
+    fixed = name_list("fixed", options["fixed"], "coordinates")
     kernel = prepare(model, "constraints")
     guess = initial_position(model, near)
-    held, scale = held_ones(model, fixed), weighted(model, weights)
+    held, scale = held_ones(model, fixed), weighted(model, options["weights"])
     choice = row_choice(model) if model.has_loops else None
     closing = Closing(model, lambda q, v, _: kernel(q, v), held, scale, choice, tolerance)
     (q,), iterations = closing.position(guess[None])
     still = np.zeros(model.nv)
-    v = initial_values("velocity", still, model.velocity_names, velocity)
+    v = initial_values("velocity", still, model.velocity_names, options["velocity"])
     phi, phi_q, _ = kernel(q, v)
     (v,) = closing.rates(phi_q[None], v[None])
     _, _, gamma = kernel(q, v)
-    a = initial_values("acceleration", still, model.velocity_names, acceleration)
+    a = initial_values("acceleration", still, model.velocity_names, options["acceleration"])
     (a,) = closing.rates(phi_q[None], a[None], gamma[None])
     loops = _residuals(model, phi / model.row_scale)
     openings = closing.openings(phi_q[None], v[None])
@@ -330,41 +320,32 @@ class Assemblies:
     closed: Array
 
 
+@with_options
 def assemble_batch(
-    prepared: Prepared,
-    near: InitialGuesses = None,
-    *,
-    fixed: Iterable[str] | str = (),
-    weights: Mapping[str, float] | None = None,
-    velocity: InitialGuesses = None,
-    parameters: ParameterValues | Parameters | None = None,
-    tolerance: float = ASSEMBLED,
-    check: bool = True,
+    prepared: Prepared, near: InitialGuesses = None, **options: Unpack[BatchAssemblyOptions]
 ) -> Assemblies:
     """Return the states nearest to N guesses at which every loop is closed.
 
     Parameters
     ----------
     prepared : the model, with the machine code that is kept from call to call
-    near, velocity : given coordinates and rates by name, each one value or N of them; or (n,),
-        (N, n); zero where not named
-    fixed, weights : as for `assemble`, the same for all
-    parameters : numbers of the mechanism in which the N variants differ (`mechanism.parameters`)
-    tolerance : residual at which a loop counts as closed, as for `assemble`
-    check : raise if a loop stays open; False returns what was reached
+    near : given coordinates by name, each one value or N of them; or (nq,), (N, nq); zero where not
+        named
+    **options : of the states, those of `assemble` the same for all
 
     Raises
     ------
     SolveError
         Some state cannot be closed: how many, the first one, and what to try.
     """
-    tolerance, check = check_tolerance(tolerance), flag("check", check)
-    fixed = name_list("fixed", fixed, "coordinates")
-    model = prepared.model
+    tolerance = check_tolerance(options["tolerance"])
+    check = flag("check", options["check"])
+    fixed = name_list("fixed", options["fixed"], "coordinates")
+    model, parameters = prepared.model, options["parameters"]
     if parameters is not None and not isinstance(parameters, Parameters):
         parameters = Parameters.of(model, parameters)
     guess = _guesses("near", model.neutral(), model.coordinate_names, near)
-    rate = _guesses("velocity", np.zeros(model.nv), model.velocity_names, velocity)
+    rate = _guesses("velocity", np.zeros(model.nv), model.velocity_names, options["velocity"])
     numbers = {len(guess), len(rate), 1 if parameters is None else len(parameters)}
     number = max(numbers - {1}, default=1)
     if not numbers <= {1, number}:
@@ -386,7 +367,7 @@ def assemble_batch(
         def constraints(q: Array, v: Array, numbers: Array) -> tuple[Array, ...]:
             return variants(q, v, inputs[numbers])
 
-    held, scale = held_ones(model, fixed), weighted(model, weights)
+    held, scale = held_ones(model, fixed), weighted(model, options["weights"])
     choice = row_choice(model) if model.has_loops else None
     closing = Closing(model, constraints, held, scale, choice, tolerance)
     q, _ = closing.position(guess)
@@ -396,7 +377,7 @@ def assemble_batch(
     closed = closing.satisfied(phi_q, phi / model.row_scale)
     if check and not closed.all():
         first = int(np.argmin(closed))
-        names = [fixed] if isinstance(fixed, str) else list(fixed)
+        names = list(fixed)
         raise SolveError(
             f"{int((~closed).sum())} of {number} states cannot be closed, the first is number "
             f"{first}: a loop stays open by {residual[first]:.3g} of the mechanism's size. "
