@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import along, shared
-from mbd_bridge.cli.parser import NamesAction, add_robot
+from mbd_bridge.cli.parser import add_robot
 
 if TYPE_CHECKING:
     from mbd_bridge.base.assumptions import Assumption
@@ -28,14 +28,8 @@ def add_motions(parser: argparse.ArgumentParser) -> None:
         help="table or ROS bag of the motion; several are load cases, called NAME or after their "
         "files",
     )
-    parser.add_argument(
-        "--weight",
-        nargs="+",
-        action=NamesAction,
-        default=[],
-        metavar="NAME=N",
-        help="repetitions of a load case (1)",
-    )
+    text = "repetitions of a load case (1)"
+    shared.add_names(parser, "--weight", "NAME=N", text, default=[])
 
 
 def case_files(options: argparse.Namespace) -> dict[str, str]:

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 def add_joints(parser: argparse.ArgumentParser, text: str, *, required: bool = False) -> None:
     """Declare which joints; `text` says of what, and what is the default."""
-    parser.add_argument(
-        "--joints", nargs="+", action=NamesAction, required=required, metavar="JOINT", help=text
-    )
+    add_names(parser, "--joints", "JOINT", text, required=required)
+
+
+def add_names(
+    parser: argparse._ActionsContainer, flag: str, metavar: str, text: str, **more: Any
+) -> None:
+    """Declare an option that takes names, with blanks or commas between them."""
+    parser.add_argument(flag, nargs="+", action=NamesAction, metavar=metavar, help=text, **more)
 
 
 def joints(options: argparse.Namespace) -> tuple[str, ...] | None:

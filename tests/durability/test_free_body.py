@@ -12,7 +12,7 @@ import mbd_bridge as mbd
 from mbd_bridge.applications.free_body import free_body, joints_of
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.engines.crosscheck.compare import random_states
-from mbd_bridge.loads.peaks import SAME
+from mbd_bridge.motion.peak import SAME
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.tolerances import KERNEL
 from tests.trees import random_tree

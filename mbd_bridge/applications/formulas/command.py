@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mbd_bridge.cli.parser import NamesAction, add_robot, from_zero
+from mbd_bridge.cli.parser import add_robot, from_zero
+from mbd_bridge.cli.shared import add_names
 
 EXAMPLE = "mbd symbolic machine.urdf", "its equations as formulas"
 SUMMARY = "print the equations of a small mechanism as formulas"
@@ -29,23 +30,12 @@ Masses, lengths and moments are symbols, named after links and joints (m_coupler
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    parser.add_argument(
-        "--what",
-        nargs="+",
-        action=NamesAction,
-        metavar="MATRIX",
-        help="of M, C, G, K, phi, phi_q (all but phi_q)",
-    )
+    add_names(parser, "--what", "MATRIX", "of M, C, G, K, phi, phi_q (all but phi_q)")
     parser.add_argument("--format", choices=("text", "latex", "python"), default="text")
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--numbers", action="store_true", help="coordinates alone are symbols")
-    chosen.add_argument(
-        "--parameters",
-        nargs="+",
-        action=NamesAction,
-        metavar="NAME",
-        help="numbers that are symbols: LINK.mass, LINK.centre, LINK.inertia, JOINT.xyz, gravity",
-    )
+    text = "numbers that are symbols: LINK.mass, LINK.centre, LINK.inertia, JOINT.xyz, gravity"
+    add_names(chosen, "--parameters", "NAME", text)
     parser.add_argument(
         "--order",
         type=from_zero,

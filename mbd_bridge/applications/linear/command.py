@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli.assemble import guesses
-from mbd_bridge.cli.parser import NamesAction, add_output, add_robot
+from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.cli.plot import picture_suffix, save_picture
+from mbd_bridge.cli.shared import add_names
 from mbd_bridge.files.whole_file import PLOT_NAMES
 
 if TYPE_CHECKING:
@@ -42,14 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pairs["metavar"] = "NAME=VALUE"
     parser.add_argument("--near", **pairs, help="initial guess of coordinates")
     parser.add_argument("--velocity", **pairs, help="velocities of a steady motion")
-    parser.add_argument(
-        "--coordinates",
-        nargs="+",
-        action=NamesAction,
-        default=[],
-        metavar="NAME",
-        help="displacements that are to be independent",
-    )
+    text = "displacements that are to be independent"
+    add_names(parser, "--coordinates", "NAME", text, default=[])
     parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help="a velocity to be varied")
     add_output(parser, f"of --over, to write: {PLOT_NAMES}", "PICTURE")
 
