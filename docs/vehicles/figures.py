@@ -8,16 +8,18 @@ Runs the examples. Needs the packages of the `test` extra. Writes its pictures b
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+HERE = PICTURES = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 
+import mbd_bridge as mbd  # noqa: E402
 from tests.benchmarks import vehicle_tracked  # noqa: E402
 from tests.oracles import five_dof_vehicle  # noqa: E402
 from tests.vehicles.scripts import example  # noqa: E402
@@ -40,7 +42,7 @@ def panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
 
 def save(figure: Any, name: str) -> None:
     """Write a figure."""
-    figure.savefig(HERE / f"{name}.png", dpi=100)
+    figure.savefig(PICTURES / f"{name}.png", dpi=100)
     plt.close(figure)
     print("written:", name)
 
@@ -65,7 +67,9 @@ def five_dof() -> None:
     axes[0].legend(loc="upper right")
     save(figure, "five_dof_vehicle")
     at = run.time[np.argmax(run.outputs["front_wheel"])]
-    run.render(HERE / "five_dof_vehicle_seen.png", time=float(at), view=(35, 15), size=(720, 420))
+    run.render(
+        PICTURES / "five_dof_vehicle_seen.png", time=float(at), view=(35, 15), size=(720, 420)
+    )
 
 
 def tracked() -> None:
@@ -87,7 +91,7 @@ def tracked() -> None:
     axes[2].set_ylabel("arms, rad")
     axes[2].legend(ncols=2, fontsize="small")
     save(figure, "tracked_vehicle")
-    run.render(HERE / "tracked_vehicle_seen.png", time=1.8, view=(35, 12), size=(720, 420))
+    run.render(PICTURES / "tracked_vehicle_seen.png", time=1.8, view=(35, 12), size=(720, 420))
 
 
 def car() -> None:
@@ -108,7 +112,7 @@ def car() -> None:
         ax.set_ylabel(name)
     axes[1].set_ylim(-0.15, 0.15)
     save(figure, "macpherson_car")
-    run.render(HERE / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
+    run.render(PICTURES / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
 
 
 def six() -> None:
@@ -130,10 +134,31 @@ def six() -> None:
         ax.set_ylabel(unit)
     axes[0].legend(loc="upper right", fontsize="small")
     save(figure, "six_wheeler")
-    exact.render(HERE / "six_wheeler_seen.png", time=1.45, view=(35, 12), size=(720, 420))
+    exact.render(PICTURES / "six_wheeler_seen.png", time=1.45, view=(35, 12), size=(720, 420))
 
 
-FIGURES = {"five_dof": five_dof, "tracked": tracked, "car": car, "six": six}
+def slip() -> list[list[str]]:
+    """Print and return, by slip stiffness of the 6x6's tyres, how far each integrator gets."""
+    made, rows = example("six_wheeler"), []
+    vehicle, start = made["vehicle"], {"q": made["q"], "v": made["v"]}
+    for stiffness in (20.0, 4.0, 1.0, 0.2):
+        tyres = [replace(tyre, slip_stiffness=(stiffness, stiffness)) for tyre in made["tyres"]]
+        system = mbd.System(vehicle, forces=[*vehicle.forces, *tyres])
+        exact = system.simulate(5.5, step=5e-4, every=20, **start)
+        row = [f"{stiffness:g}"]
+        for name, h in (("newmark", 0.02), *((x, y) for x in EXPLICIT for y in (0.01, 0.02))):
+            run = system.simulate(5.5, step=h, integrator=name, check=False, **start)
+            row.append(f"ends at {run.time[-1]:.2f} s")
+            if run.finished:
+                away = run.a[:, [2, 4]] - exact.a[:: round(h / 0.01), [2, 4]]
+                row[-1] = ", ".join(f"{x:.3f}" for x in np.sqrt(np.mean(away**2, axis=0)))
+        rows.append(row)
+        print(" | ".join(row))
+    return rows
+
+
+EXPLICIT = "rk4", "explicit_newmark"
+FIGURES = {"five_dof": five_dof, "tracked": tracked, "car": car, "six": six, "slip": slip}
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HERE = Path(__file__).parent
+HERE = PICTURES = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 import matplotlib.pyplot as plt  # noqa: E402
@@ -224,23 +224,27 @@ def sizes(drop: Case, bar: Case) -> None:
 def accuracy(*cases: Case) -> None:
     """Print how far the last velocities are from those of fine steps."""
     for case in cases:
-        q, v = case.state
-        span = case.span[1] - case.span[0]
-        options = {"start": case.span[0], "q": q, "v": v, "every": 100_000} | case.options
-        exact = case.machine.simulate(span, step=1e-4, **options).v[-1]
-        size = np.abs(exact).max()
         for longest in (1e-2, 1e-3):
-            found = {f"ours, {BASES[0]}": ours(case, BASES[0], longest)}
-            found |= {name: printed(case, how, longest) for name, how in PRINTED.items()}
-            found["... with what (4.8) leaves out"] = printed(case, True, longest, complete=True)
-            for name, steps in found.items():
-                apart = np.abs(steps.end - exact).max() / size
+            for name, apart in errors(case, longest).items():
                 print(f"{case.name}, {longest:g} s, {name:30}: last velocity off by {apart:.1e}")
+
+
+def errors(case: Case, longest: float) -> dict[str, float]:
+    """Return the error of the last velocity of each form, relative to the largest."""
+    q, v = case.state
+    span = case.span[1] - case.span[0]
+    options = {"start": case.span[0], "q": q, "v": v, "every": 100_000} | case.options
+    exact = case.machine.simulate(span, step=1e-4, **options).v[-1]
+    found = {f"ours, {BASES[0]}": ours(case, BASES[0], longest)}
+    found |= {f"the {name}": printed(case, how, longest) for name, how in PRINTED.items()}
+    found["... with what (4.8) leaves out"] = printed(case, True, longest, complete=True)
+    size = np.abs(exact).max()
+    return {name: float(np.abs(x.end - exact).max() / size) for name, x in found.items()}
 
 
 def save(figure: Any, name: str) -> None:
     """Write a picture."""
-    figure.savefig(HERE / name, dpi=110)
+    figure.savefig(PICTURES / name, dpi=110)
     plt.close(figure)
     print(f"wrote {name}")
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+HERE = PICTURES = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 import matplotlib.pyplot as plt  # noqa: E402
@@ -125,19 +125,19 @@ def three(
 
 def save(figure: Any, name: str) -> None:
     """Write a picture."""
-    figure.savefig(HERE / name, dpi=110)
+    figure.savefig(PICTURES / name, dpi=110)
     plt.close(figure)
     print(f"  wrote {name}")
 
 
-def simulation_1() -> str:
-    """Make Figs 5 and 6; return Exudyn's version."""
+def simulation_1(each: tuple[int, ...] = (50_000, 400_000)) -> str:
+    """Make Figs 5 and 6, with so many steps of Exudyn's; return its version."""
     print("simulation 1: 5 s, joint 2 prescribed, joints 4 and 6 free")
     run = papers.first().run
     newton = papers.newton_euler(run, "joint_2")
     others = {"pinocchio rnea": (run.time, newton.actuation[:, 1], newton.force[:, 0])}
     pairs, rate = ((2, 3), (4, 5), (6, 7)), np.pi**2 / 15
-    for steps in (50_000, 400_000):
+    for steps in each:
         found = exudyn(
             bodies=bodies(pairs, [rate] * 3),
             base=0.66,
@@ -161,8 +161,13 @@ def simulation_1() -> str:
     return str(found["version"])
 
 
-def simulation_2() -> papers.PrescribedRun:
-    """Make Figs 7 and 8, with the spring and with an exact joint; return the exact one."""
+def simulation_2(steps: int = 50_000) -> papers.PrescribedRun:
+    """Make Figs 7 and 8, with the spring and with an exact joint; return the exact one.
+
+    Parameters
+    ----------
+    steps : of Exudyn's
+    """
     print("simulation 2: 1 s, joint 4 prescribed, joint 6 free, the end tied to the ground")
     exact = papers.second_exact()
     start = exact.run.v[0]
@@ -176,7 +181,7 @@ def simulation_2() -> papers.PrescribedRun:
             base=0.30 + 0.36 + 0.41 + 0.48,
             actuation={"amplitude": np.pi / 30, "frequency": np.pi, "phase": -np.pi},
             seconds=1.0,
-            steps=50_000,
+            steps=steps,
             records=500,
             tie={"anchor": papers.ANCHOR[[0, 2]].tolist(), "length": papers.INCH}
             | {"stiffness": stiffness},
@@ -191,7 +196,7 @@ def simulation_2() -> papers.PrescribedRun:
             apart = np.abs(columns[1] - run.prescribed_forces["joint_4"][::2]).max()
             print(f"  ... its torque by {apart / np.abs(columns[1]).max():.1e} of the peak")
         else:
-            others[f"Exudyn, {name}, steps of 20 us"] = columns
+            others[f"Exudyn, {name}, steps of {1e6 / steps:g} us"] = columns
     force = exact.run.joint_loads(["joint_4"], in_="world").force[:, 0, 0]
     others["exact joint (ours)"] = exact.run.time, exact.run.prescribed_forces["joint_4"], force
     title = f"KimYou97, simulation 2 (Figs 7 and 8): spring of {papers.STIFFNESS:.5g} N/m"
@@ -199,18 +204,24 @@ def simulation_2() -> papers.PrescribedRun:
     return exact
 
 
+def differences(exact: papers.PrescribedRun, k: float, step: float = 1e-6) -> list[float]:
+    """Return k, then of three starts how far angles (rad) and torque (N m) are from the rod's."""
+    rest = exact.run.v[0].copy()
+    rest[5] = 0.0
+    row = [k]
+    for start in (exact.run.v[0], papers.smooth_start(exact.run, k), rest):
+        run = papers.second_sprung(k, start, step=step, every=round(1e-3 / step)).run
+        torque = run.prescribed_forces["joint_4"] - exact.run.prescribed_forces["joint_4"]
+        row += [np.abs(run.q - exact.run.q).max(), np.abs(torque).max()]
+    return row
+
+
 def stiffness(exact: papers.PrescribedRun) -> None:
     """Show how the spring's solution tends to the exact joint's."""
     print("stiffness, N/m | angle, rad | torque, N m, from three starts: rod's, smooth, at rest")
-    rest = exact.run.v[0].copy()
-    rest[5] = 0.0
     rows = []
     for k in STIFFNESSES:
-        row = [k]
-        for start in (exact.run.v[0], papers.smooth_start(exact.run, k), rest):
-            run = papers.second_sprung(k, start, step=1e-6, every=1000).run
-            torque = run.prescribed_forces["joint_4"] - exact.run.prescribed_forces["joint_4"]
-            row += [np.abs(run.q - exact.run.q).max(), np.abs(torque).max()]
+        row = differences(exact, k)
         rows.append(row)
         print(f"  {k:10.5g} | {row[1]:.2e} | {row[2]:.2e}  {row[4]:.2e}  {row[6]:.2e}")
     table = np.array(rows)
@@ -248,16 +259,20 @@ def integrators(exact: papers.PrescribedRun) -> None:
     print("the spring by SciPy's integrators, from the rod's velocity")
     pairs = [(t, name) for t in (1e-7, 1e-9) for name in ("Radau", "BDF", "LSODA", "DOP853")]
     for tolerance, name in pairs:
-        options = {"integrator": f"scipy:{name}", "tolerance": tolerance, "step": 0.01, "every": 1}
-        run = papers.second_sprung(papers.STIFFNESS, exact.run.v[0], **options).run
-        torque = np.abs(
-            run.prescribed_forces["joint_4"] - exact.run.prescribed_forces["joint_4"][::10]
-        ).max()
-        facts = run.facts
+        steps, evaluations, torque = by_scipy(exact, name, tolerance)
         print(
-            f"  {tolerance:g} {name:6} {facts['steps']:6d} steps, {facts['evaluations']:6d} "
+            f"  {tolerance:g} {name:6} {steps:6d} steps, {evaluations:6d} "
             f"evaluations, torque within {torque:.1e} N m of the exact joint's"
         )
+
+
+def by_scipy(exact: papers.PrescribedRun, name: str, tolerance: float) -> tuple[int, int, float]:
+    """Return steps, evaluations and how far the torque is from the exact joint's, N m."""
+    options = {"integrator": f"scipy:{name}", "tolerance": tolerance, "step": 0.01, "every": 1}
+    run = papers.second_sprung(papers.STIFFNESS, exact.run.v[0], **options).run
+    right = exact.run.prescribed_forces["joint_4"][::10]
+    torque = np.abs(run.prescribed_forces["joint_4"] - right).max()
+    return run.facts["steps"], run.facts["evaluations"], float(torque)
 
 
 if __name__ == "__main__":

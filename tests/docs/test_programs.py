@@ -1,16 +1,27 @@
-"""Programs that draw and count for the pages: none dies at its imports, a paper's runs short."""
+"""Programs that draw and count for the pages run short, and pages print what they compute."""
 
 import importlib.util
+import re
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from mbd_bridge.kernels import trace
+from mbd_bridge.simulation.steps.compiled import SystemStep
+from tests import papers
+from tests.benchmarks import vehicle_steps
+from tests.vehicles.scripts import example
+
 DOCS = Path(__file__).parents[2] / "docs"
 PROGRAMS = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.py"))
+LAST_DIGIT = 0.6
+"""Of a number that a page prints: what it may be off."""
 
 
+@cache
 def program(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(Path(name).stem, DOCS / name)
     assert spec is not None
@@ -18,6 +29,36 @@ def program(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def rows(page: str, *heads: str) -> dict[str, list[str]]:
+    """Return the cells of the table whose first heads are given, by the first of each row."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:]] for line in lines]
+    (start,) = [k for k, own in enumerate(cells) if own[: len(heads)] == [*heads]]
+    found = {}
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        found[name] = cells
+    return found
+
+
+def prints(cell: str, *computed: float) -> bool:
+    """Return whether the numbers of a cell are those computed, to its last digit and a little."""
+    texts = re.findall(r"\d+\.?\d*(?:e-?\d+)?", cell)
+    assert len(texts) >= len(computed), (cell, computed)
+    return all(
+        abs(float(text) - x) <= LAST_DIGIT * _last_digit(text)
+        for text, x in zip(texts, computed, strict=False)
+    )
+
+
+def _last_digit(text: str) -> float:
+    mantissa, _, power = text.partition("e")
+    return float(10.0 ** (int(power or 0) - len(mantissa.partition(".")[2])))
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "conf.py"])
@@ -37,3 +78,92 @@ def test_kimyoo97s_forms_and_ours_end_alike_on_a_four_bar_and_on_the_car() -> No
         assert max(*others, held) < 1e-6
         assert projected < 1e-3
         assert max(own.left.max() for own in steps.values()) < 1e-9
+
+
+def test_the_page_prints_the_steps_and_errors_of_kimyoo97s_four_bar() -> None:
+    kimyoo97 = program("verification/kimyoo97.py")
+    case = kimyoo97.turning_bar()
+    known = rows("verification.md", "steps (rejected); longest step 5 ms")
+    steps = kimyoo97.everything(case, 5e-3)
+    for name, shown in known.items():
+        key = "ours, svd" if name.startswith("ours") else name.removeprefix("the ")
+        found = steps[key]
+        assert shown[1] == f"{len(found.time)} ({found.rejected})", name
+    known = rows("verification.md", "error of the last velocity, relative to the largest")
+    for name, error in kimyoo97.errors(case, 1e-2).items():
+        assert prints(known[name][2], error), (name, error)
+
+
+def test_the_page_prints_what_scipys_integrators_do_with_kimyou97s_spring() -> None:
+    kimyou97 = program("verification/kimyou97.py")
+    exact = papers.second_exact()
+    known = rows("verification.md", "", "tolerance 1e-7: steps, evaluations")
+    for name in ("Radau", "DOP853"):
+        steps, evaluations, torque = kimyou97.by_scipy(exact, name, 1e-7)
+        assert known[name][0] == f"{steps}, {evaluations}"
+        assert prints(known[name][1], torque)
+    soft = kimyou97.differences(exact, 1e5, step=1e-5)[1:]
+    shown = rows("verification.md", "stiffness, N/m")["1e5"]
+    assert all(prints(cell, x) for cell, x in zip(shown, np.delete(soft, [2, 4]), strict=True))
+
+
+def test_kimyou97s_simulations_run_beside_exudyn(tmp_path: Path, capsys, monkeypatch) -> None:
+    """With few steps of Exudyn's, which come nearer by their square."""
+    pytest.importorskip("exudyn")
+    kimyou97 = program("verification/kimyou97.py")
+    monkeypatch.setattr(kimyou97, "PICTURES", tmp_path)
+    kimyou97.simulation_1((12_500,))
+    kimyou97.simulation_2(12_500)
+    said = capsys.readouterr().out
+    apart = {
+        what: float(number)
+        for what, number in re.findall(r"(\S+ of \S+: \S+).* apart by (\S+) of its peak", said)
+    }
+    assert len(apart) == 10, said
+    for what, number in apart.items():
+        assert number < (1e-14 if "pinocchio" in what else 0.08), what
+    angles = [float(x) for x in re.findall(r"(?:angles are|at 0.25 ms:)[^0-9]*(\S+) rad", said)]
+    assert angles[1] < 6e-6 and angles[2] < 3e-8, said
+    assert {path.name for path in tmp_path.iterdir()} == {"kimyou97_1.png", "kimyou97_2.png"}
+
+
+@pytest.mark.parametrize("name", ["five_dof", "tracked", "car", "six"])
+def test_figures_of_vehicles_are_drawn(name: str, tmp_path: Path, monkeypatch) -> None:
+    figures = program("vehicles/figures.py")
+    monkeypatch.setattr(figures, "PICTURES", tmp_path)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)  # Exudyn takes a minute
+    figures.FIGURES[name]()
+    pictures = {path.name for path in tmp_path.iterdir()}
+    assert len(pictures) == 2
+    assert pictures <= {path.name for path in (DOCS / "vehicles").iterdir()}
+
+
+def test_the_page_prints_what_integrators_do_with_the_6x6() -> None:
+    figures = program("vehicles/figures.py")
+    shown = rows("vehicles.md", "slip stiffness, loads")
+    assert {first: cells for first, *cells in figures.slip()} == shown
+    known = rows("vehicles.md", "RMS difference to the converged motion")
+    said = {}
+    for line in example("six_wheeler")["said"].splitlines():
+        name, colon, text = line.partition(":")
+        said[" ".join(name.split())] = text.strip() if colon else ""
+    names = {"implicit Newmark": "newmark", "RK4": "rk4", "explicit Newmark": "explicit_newmark"}
+    for row, cells in known.items():
+        name, _, step = row.partition(", ")
+        text = said[f"{names[name]} {step}"]
+        expected = text if "given up" in text else text.replace(" m/s²", "").replace(" rad/s²", "")
+        assert ", ".join(filter(None, cells)) == expected, row
+
+
+def test_the_page_prints_the_operations_of_cho09s_table_5() -> None:
+    known = rows("vehicles.md", "", "operations", "us a step")
+    names = {"with fresh J": 'implicit Newmark, `jacobian="fresh"`'}
+    for name, scheme in vehicle_steps.SCHEMES.items():
+        step = SystemStep(example("six_wheeler")["system"], (), scheme)
+        graph = trace(*step.traceable(), calls=True)
+        skipped = sum(
+            sum(node[-1].graph.counts().values()) for node in graph.nodes if node[0] == "call_if"
+        )
+        whole = sum(graph.counts().values())
+        numbers = [f"{number:,}" for number in dict.fromkeys((whole - skipped, whole))]
+        assert known[names.get(name, name)][0] == " or ".join(numbers)

@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import mbd_bridge as mbd
 from tests.docs.pages import ROOT
 
 pytest.importorskip("sphinx")
@@ -43,6 +45,20 @@ def test_every_page_is_on_the_site_and_in_its_menu(site: Path) -> None:
 def test_every_example_is_on_the_page_of_examples() -> None:
     written = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert re.findall(r"\.\./examples/(\S+)", written) == EXAMPLES
+
+
+def test_the_reference_has_every_public_name() -> None:
+    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    whole = re.findall(r"automodule:: (\S+)\n   :members:", written)
+    for name in mbd.__all__:
+        part = getattr(mbd, name)
+        if not isinstance(part, ModuleType):
+            assert re.search(rf"\.{name}$", written, re.M) or part.__module__ in whole, name
+        elif part.__name__ not in whole:
+            for own in part.__all__:
+                there = getattr(part, own)
+                known = isinstance(there, ModuleType) and there.__name__ in whole
+                assert known or re.search(rf"\.{own}$", written, re.M), f"{name}.{own}"
 
 
 def test_the_reference_says_what_a_parameter_means(site: Path) -> None:

@@ -53,7 +53,7 @@ class Profile(Road):
 def enveloped(road: Road, radius: float, start: float, stop: float, spacing: float = 0.005) -> Road:
     """Return the road that the lowest point of a rigid, upright disc of a radius meets.
 
-        z(x) = max_u [road(x + u) + √(r² - u²)] - r,   |u| <= r
+        z(x) = max_u [road(x + u) + √(r² - u²)] - r,   -r <= u <= r
 
     A wheel touches a bump before its centre is above it. With this road a tyre, which looks at the
     road below its centre, does the same, wherever and at how many points the disc touches.

@@ -181,7 +181,7 @@ class Flat(Road):
 class Bump(Road):
     """One bump across the road, which is level before and behind.
 
-        u = (x - at)/a,  a = length/2,  |u| < 1:
+        u = (x - at)/a,  a = length/2,  -1 < u < 1:
         ellipse  h √(1 - u²)             arc      √(r² - a² u²) - (r - h),  r = (a² + h²)/2h
         sine     h cos(π u/2)            versine  h (1 + cos π u)/2
 
