@@ -93,6 +93,21 @@ def test_rest_and_the_inverse_of_the_mass_matrix() -> None:
             )
 
 
+@pytest.mark.parametrize("model", [read("kuka_iiwa/model"), composite_model()], ids=["arm", "all"])
+def test_torques_are_the_regressor_times_the_inertial_numbers(model: pin.Model) -> None:
+    state, data = a_state(model), model.createData()
+    ours = bridge.computeJointTorqueRegressor(model, None, *state)
+    expected = pin.computeJointTorqueRegressor(model, data, *state)
+    np.testing.assert_allclose(ours, expected, atol=1e-11 * np.abs(expected).max())
+    numbers = np.concatenate(
+        [inertia.toDynamicParameters() for inertia in list(model.inertias)[1:]]
+    )
+    torques = pin.rnea(model, data, *state)
+    np.testing.assert_allclose(ours @ numbers, torques, atol=1e-10 * np.abs(torques).max())
+    many = bridge.computeJointTorqueRegressor(model, None, *(np.tile(x, (3, 1)) for x in state))
+    np.testing.assert_allclose(many[1], ours, atol=1e-12)
+
+
 def test_many_states_are_rows_and_equal_the_single_ones() -> None:
     model = read("anymal", FLOATING)
     states = [a_state(model, seed) for seed in range(5)]

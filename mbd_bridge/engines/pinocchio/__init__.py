@@ -35,6 +35,7 @@ from mbd_bridge.engines.pinocchio.drop_in_constraints import (
 from mbd_bridge.engines.pinocchio.drop_in_derivatives import (
     computeABADerivatives,
     computeGeneralizedGravityDerivatives,
+    computeJointTorqueRegressor,
     computeMinverse,
     computeRNEADerivatives,
     computeStaticTorque,
@@ -73,6 +74,7 @@ __all__ = [
     "computeGeneralizedGravity",
     "computeGeneralizedGravityDerivatives",
     "computeJointJacobians",
+    "computeJointTorqueRegressor",
     "computeKineticEnergy",
     "computeMechanicalEnergy",
     "computeMinverse",

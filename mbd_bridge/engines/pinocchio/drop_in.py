@@ -75,7 +75,7 @@ class PreparedModel:
         same = np.array_equal(order, np.arange(len(order)))
         self.order: Any = slice(None) if same else order
         places = [at for at in self.twin.places if not at.follows]
-        self._same_rates = same
+        self.same_order = same
         self._same_q = all(at.body.q == at.q and not at.body.coupled for at in places)
         self.q_size, self.v_size = model.nq, model.nv
         self._kernels: dict[Any, Any] = {}
@@ -142,8 +142,9 @@ class PreparedModel:
 
     def fill_forces(self, data: pin.Data, forces: Array) -> None:
         """Put the forces (njoints - 1, 6) on the joints into pinocchio's data."""
-        for number, force in enumerate(forces, 1):
-            data.f[number] = pin.Force(force)  # data.f[0] is no result of pinocchio's rnea
+        places = data.f
+        for number, force in enumerate(forces, 1):  # data.f[0] is no result of pinocchio's rnea
+            places[number].vector = force
 
     @property
     def links(self) -> tuple[int, ...]:
@@ -201,7 +202,7 @@ class PreparedModel:
     def rates(self, v: ArrayLike, name: str = "v") -> Array:
         """Return pinocchio's velocities, accelerations or forces in our order."""
         v = self.checked(v, name)
-        return v if self._same_rates else v[..., self.inverse_order]
+        return v if self.same_order else v[..., self.inverse_order]
 
     def motion(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, fext: Forces) -> tuple[Array, ...]:
         """Return inputs of kernels in our order: q, v, a, and external forces if there are any."""

@@ -22,8 +22,11 @@ from mbd_bridge.engines.pinocchio.drop_in import (
     quick,
     rnea,
 )
+from mbd_bridge.equations.newton_euler import torque_regressor
+from mbd_bridge.kernels import Kernel
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.dynamics import ForwardDynamicsDerivatives
+from mbd_bridge.solve.model_kernel import model_kernel
 
 Three = tuple[Array, Array, Array]
 
@@ -70,6 +73,29 @@ def _forward(model: PreparedModel, pushed: bool) -> Any:
     return dynamics if dynamics.kernel is None else quick(model, dynamics.kernel, 4)
 
 
+def computeJointTorqueRegressor(
+    model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> Array:
+    """Return what the torques are by each inertial number, (nv, 10 (njoints - 1)) or (N, ...).
+
+    The numbers are pinocchio's, ``inertia.toDynamicParameters()`` of each joint.
+    """
+    ready = prepared(model)
+    kernel = ready.kept("regressor", lambda: quick(ready, _regressor(ready)))
+    (Y,) = kernel(*ready.motion(q, v, a, None))
+    return np.asarray(Y[..., ready.order, :])
+
+
+def _regressor(model: PreparedModel) -> Kernel:
+    ours, links = model.twin.ours, model.links
+    inputs = {"q": ours.nq, "v": ours.nv, "a": ours.nv}
+
+    def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+        return (torque_regressor(ours, q, v, a, links),)
+
+    return model_kernel(ours, "torque_regressor", inputs, ("Y",), function, links)
+
+
 def computeMinverse(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the inverse of the mass matrix, as ``pinocchio``'s function: ``data.Minv``."""
     inverse = np.linalg.inv(crba(model, None, q))
@@ -109,12 +135,12 @@ def _filled(
     model: PreparedModel, data: pin.Data | None, fields: tuple[str, ...], outputs: Any
 ) -> Three:
     """Return three matrices in pinocchio's order, its data filled with them and with the values."""
-    values, *matrices = outputs
-    order = model.order
-    first, second, third = (
-        np.asarray(matrix[..., order, :][..., order]) for matrix in matrices[:3]
-    )
+    values, first, second, third = outputs[:4]
+    if not model.same_order:
+        order = model.order
+        values = values[..., order]
+        first, second, third = (x[..., order, :][..., order] for x in (first, second, third))
     if data is not None and values.ndim == 1:
-        for field, value in zip(fields, (values[order], first, second, third), strict=True):
+        for field, value in zip(fields, (values, first, second, third), strict=True):
             setattr(data, field, value)
     return first, second, third
