@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.cli import shared
-from mbd_bridge.cli.parser import NamesAction, vector
+from mbd_bridge.cli.parser import NamesAction, in_group, vector
 from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.loads.options import ActuationOptions
 from mbd_bridge.motion.options import ExternalReadingOptions, ReadingOptions
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, threads: bool = True) -> N
 def add_reading(parser: argparse.ArgumentParser, *, near: bool = True) -> None:
     """Declare how a motion is read; without `near` where the command has one already."""
     names = ("rest", "ignore", "smooth", "cutoff", "rename", "unit", "gaps", "unwrap")
-    add_options(parser, ReadingOptions, names, rename=WORDS)
+    add_options(in_group(parser, "how MOTION is read"), ReadingOptions, names, rename=WORDS)
     part = parser.add_argument_group("of a part of a motion")
     if near:
         add_near(part)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mbd_bridge.solve import Assembly, LoopReport
 
 
+GROUP = "close its loops, move it"
 SUMMARY = "close the loops nearest to an initial guess; degrees of freedom, redundancy"
 DESCRIPTION = """\
 Close the loops of a mechanism at the position nearest to an initial guess, and say what they do

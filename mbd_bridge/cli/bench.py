@@ -13,6 +13,7 @@ from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 if TYPE_CHECKING:
     from mbd_bridge.engines.crosscheck.bench import Bench, Timing
 
+GROUP = "look at a machine"
 SUMMARY = "measure our kernels and pinocchio side by side"
 DESCRIPTION = """\
 Measure, on this machine and for this robot, what a state costs: our kernels and pinocchio in

@@ -103,6 +103,7 @@ def case_weights(options: argparse.Namespace, names: dict[str, str]) -> dict[str
     return found
 
 
+GROUP = "loads"
 SUMMARY = "loads over several motions with weights; variants side by side"
 DESCRIPTION = """\
 Compute loads along several motions (load cases): the largest and smallest value of each component

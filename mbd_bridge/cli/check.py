@@ -7,6 +7,7 @@ import argparse
 from mbd_bridge.cli import along
 from mbd_bridge.cli.parser import add_robot, from_zero, whole_number
 
+GROUP = "look at a machine"
 SUMMARY = "compare loads and dynamics with pinocchio, pybullet and MuJoCo"
 DESCRIPTION = """\
 Compare every joint's load and actuation, the mass matrix, the bias forces and the forward dynamics

@@ -7,6 +7,7 @@ import argparse
 from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import add_output, add_robot
 
+GROUP = "close its loops, move it"
 SUMMARY = "complete a motion of which a part is recorded: actuated joints, or a platform's pose"
 DESCRIPTION = f"""\
 Complete a motion from the columns that are recorded, by the loops of the machine.

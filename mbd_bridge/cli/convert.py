@@ -8,6 +8,7 @@ from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
 
 FORMS = ("URDF", "URDF+", "MJCF", "SDF")
 
+GROUP = "hand it on"
 SUMMARY = "a robot's file as URDF, URDF+, MJCF or SDF"
 DESCRIPTION = """\
 Write a machine in another format: .urdf with its sidecars, .sdf, .xml (MJCF). Links keep their

@@ -40,6 +40,7 @@ TERM = (
 )
 """What is said of terms of a machine with loops."""
 
+GROUP = "hand it on"
 SUMMARY = "C source of a kernel, or an FMU, for embedded and other programs"
 DESCRIPTION = """\
 Write a kernel as a C file that needs nothing but a C99 compiler and its mathematical library, and

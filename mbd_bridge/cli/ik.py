@@ -10,6 +10,7 @@ from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.motion.options import InverseKinematicsOptions
 
+GROUP = "close its loops, move it"
 SUMMARY = "inverse kinematics: the motion that takes a frame along a path, within the limits"
 DESCRIPTION = """\
 Find the positions, velocities and accelerations of the joints that take a frame along a path.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mbd_bridge.base.table import Table
     from mbd_bridge.model import Model
 
+GROUP = "look at a machine"
 SUMMARY = "the tree of joints, coordinates, degrees of freedom, masses, loops"
 DESCRIPTION = """\
 Show what is in a robot's file: the tree of its joints with type, axis, limits and child link; the

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.loads.watch import Needs, Observer
 
+GROUP = "loads"
 SUMMARY = "force, moment and actuation of joints along a motion"
 DESCRIPTION = f"""\
 Compute the force, the moment and the actuation in chosen joints along a motion.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+GROUP = "look at a machine"
 SUMMARY = "list the sample models, or print the path of one"
 DESCRIPTION = """\
 The models that come with mbd_bridge, to try things with. With NAME, the path of that one:

@@ -6,7 +6,10 @@ import argparse
 import importlib
 import math
 import re
-from collections.abc import Sequence
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -31,32 +34,27 @@ COMMANDS = (
     "convert",
     "models",
 )
-"""Modules of this package, each with SUMMARY, DESCRIPTION, `add_arguments` and `run`; those of
-applications and plugins (group ``commands``) have an EXAMPLE, too: words, and what they do."""
+"""Modules of this package, each with GROUP, SUMMARY, DESCRIPTION, `add_arguments` and `run`, as
+those of applications and plugins (group ``commands``)."""
 
 XACRO_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 
-DESCRIPTION = """\
-The load in any joint of any machine, in machine code made for that machine.
+DESCRIPTION = "The load in any joint of any machine, in machine code made for that machine."
 
-  mbd info robot.urdf                                 what is in the file
-  mbd assemble machine.urdf --near crank=0.5          close its loops; what is free, what redundant
-  mbd complete machine.urdf legs.csv -o whole.csv     a motion from a part of its columns
-  mbd ik robot.urdf path.csv -o motion.csv            a motion that takes a frame along a path
-  mbd loads robot.urdf motion.csv --joints elbow      what the elbow carries along a motion
-  mbd cases robot.urdf a=a.csv b=b.csv                several motions with weights, variants
-  mbd sections arm.urdf motion.csv --link forearm     loads and stress inside a flexible link
-  mbd worst robot.urdf --joints elbow                 its largest loads at rest, over all poses
-  mbd report robot.urdf motion.csv -o report.html     an HTML report of all that
-  mbd simulate machine.urdf --seconds 2 -o run.csv    let it move
-  mbd plot robot.urdf motion.csv -o loads.png         pictures of loads and motions
-  mbd view robot.urdf motion.csv --loads elbow        see it, in a window or a film
-  mbd check robot.urdf                                are our numbers those of pinocchio?
-  mbd bench robot.urdf                                how fast, compared with pinocchio
-  mbd export robot.urdf --what inverse_dynamics       C source for your own program
-  mbd convert robot.sdf robot.urdf                    one format of robot files to another
-  mbd models                                          models to try all this with
-"""
+GROUPS = (
+    "look at a machine",
+    "loads",
+    "size its parts",
+    "close its loops, move it",
+    "hand it on",
+    "more",
+)
+"""Kinds of commands, in the order of the help; plugins that name none are under the last."""
+
+MACHINE = "of the machine"
+
+SCREEN = 60
+"""Lines from which on --help is brief, and --help-all the whole."""
 
 EPILOG = """\
 mbd COMMAND --help has an example and says what comes out. Results go to stdout, notes, warnings
@@ -67,7 +65,42 @@ ended by SIGTERM or SIGHUP, 70 a fault of mbd_bridge.
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser with a word more where newcomers stumble."""
+    """argparse's parser with a word more where newcomers stumble, and a help of one screen."""
+
+    def whole_help(self) -> str:
+        """Return the help with every option."""
+        return super().format_help()
+
+    def format_help(self) -> str:
+        """Return the help: what is in a group of options by its name only, if it is long."""
+        whole = self.whole_help()
+        if whole.count("\n") <= SCREEN:
+            return whole
+        first, *others = [group for group in self._action_groups if group._group_actions][1:]
+        main = [*self._positionals._group_actions, *first._group_actions]
+        needed = " ".join(f"{self._word(one)}" for one in main if one.required)
+        paragraphs = (self.description or "").split("\n\n")
+        formatter = self._get_formatter()
+        formatter.add_usage(f"{self.prog} {needed} [options]", [], [])
+        formatter.add_text("\n\n".join(paragraphs[:2]))
+        formatter.add_arguments(main)
+        wrapped = textwrap.TextWrapper(
+            shutil.get_terminal_size().columns - 2, subsequent_indent="  ", break_on_hyphens=False
+        )
+        lines = [wrapped.fill(f"{one.title}: {self._options(one)}") for one in others]
+        formatter.add_text("\n".join(lines))
+        formatter.add_text(f"{self.prog} --help-all explains these options, too.")
+        return formatter.format_help()
+
+    @staticmethod
+    def _word(action: argparse.Action) -> str:
+        name = action.metavar if isinstance(action.metavar, str) else action.dest
+        return f"{action.option_strings[0]} {name} ..." if action.option_strings else name
+
+    @staticmethod
+    def _options(group: argparse._ArgumentGroup) -> str:
+        named = (one.option_strings for one in group._group_actions)
+        return ", ".join(next(name for name in names if name[:2] == "--") for names in named)
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong, and leave."""
@@ -80,6 +113,12 @@ class Parser(argparse.ArgumentParser):
             near = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1)
             message += f"; did you mean {near[0]}?" if near else ""
         self.exit(2, f"{self.prog}: error: {message}\n{self.prog} --help explains it\n")
+
+
+def in_group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """Return the group of a parser's options of this title, a new one if there is none."""
+    known = [group for group in parser._action_groups if group.title == title]
+    return known[0] if known else parser.add_argument_group(title)
 
 
 class NamesAction(argparse.Action):
@@ -104,18 +143,45 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
     raw = argparse.RawDescriptionHelpFormatter
     command = next((word for word in words if not word.startswith("-")), "")
     modules = _modules(command)
-    examples = (getattr(module, "EXAMPLE", None) for module in modules.values())
-    lines = "".join(f"  {one[0]:<50}  {one[1]}\n" for one in examples if one)
-    parser = Parser("mbd", description=DESCRIPTION + lines, epilog=EPILOG, formatter_class=raw)
+    text = f"{DESCRIPTION}\n{_listed(modules)}"
+    usage = "mbd COMMAND ..."
+    parser = Parser("mbd", usage=usage, description=text, epilog=EPILOG, formatter_class=raw)
     parser.add_argument("--version", action="version", version=f"mbd_bridge {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(prog="mbd", dest="command", help=argparse.SUPPRESS)
     for name, module in modules.items():
-        entry = commands.add_parser(
-            name, help=module.SUMMARY, description=module.DESCRIPTION, formatter_class=raw
+        entry = commands.add_parser(name, description=module.DESCRIPTION, formatter_class=raw)
+        entry.add_argument(
+            "--help-all", action=WholeHelpAction, nargs=0, help="show all options, and exit"
         )
         module.add_arguments(entry)
         entry.set_defaults(run=module.run, parser=entry)
     return parser
+
+
+def _listed(modules: Mapping[str, Any]) -> str:
+    """Return the commands with what they do, by kind."""
+    lines = []
+    for group in GROUPS:
+        named = [n for n, module in modules.items() if getattr(module, "GROUP", "more") == group]
+        lines += [f"\n{group}:"] if named else []
+        lines += [f"  {name:<9}  {modules[name].SUMMARY}" for name in named]
+    return "\n".join(lines)
+
+
+class WholeHelpAction(argparse.Action):
+    """Print the help of a command with every option."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Print, and leave."""
+        assert isinstance(parser, Parser)
+        parser._print_message(parser.whole_help(), sys.stdout)
+        parser.exit()
 
 
 def _modules(command: str) -> dict[str, Any]:
@@ -173,7 +239,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         metavar="ROBOT",
         help="URDF, xacro, MJCF or SDF file; arguments of a xacro file follow it, payload:=7",
     )
-    machine = parser.add_argument_group("of the machine")
+    machine = in_group(parser, MACHINE)
     machine.add_argument(
         "--package-path",
         action="append",
@@ -239,7 +305,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 def add_stated(parser: argparse.ArgumentParser) -> None:
     """Add the files of what applications state of a machine."""
     for name in of_applications("sidecars"):
-        parser.add_argument(
+        in_group(parser, MACHINE).add_argument(
             f"--{name}",
             metavar="FILE",
             help=f"{name} of the machine; by default those of NAME.{name}.yaml beside ROBOT, if it "

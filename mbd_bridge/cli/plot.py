@@ -22,6 +22,7 @@ KINDS = ("loads", "torque-speed", "polar", "motion", "closure", "deflection")
 DPI = 150
 """Dots an inch of pictures made of dots."""
 
+GROUP = "look at a machine"
 SUMMARY = "pictures of a motion, and of the loads along it"
 DESCRIPTION = f"""\
 Draw the loads of joints along a motion, what actuators must give, where bearings are loaded, the

@@ -19,6 +19,7 @@ from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.view.options import ExaggerateOptions
 
+GROUP = "loads"
 SUMMARY = "a page with picture, loads, actuators, bearings, spectra and cross-check"
 DESCRIPTION = """\
 Write one self-contained HTML page about a machine and a motion: its picture and its tree of joints,

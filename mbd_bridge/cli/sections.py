@@ -9,6 +9,7 @@ import numpy as np
 from mbd_bridge.cli import along, shared
 from mbd_bridge.cli.parser import add_output, add_robot
 
+GROUP = "loads"
 SUMMARY = "axial force, shear, torsion, bending and stress inside a flexible link"
 DESCRIPTION = f"""\
 Compute the loads in cross sections of a link that bends (NAME.flex.yaml), along a motion.

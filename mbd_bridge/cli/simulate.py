@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mbd_bridge.simulation import Simulation
     from mbd_bridge.solve import Assembly
 
+GROUP = "close its loops, move it"
 SUMMARY = "move a mechanism, with or without loops, from a state"
 DESCRIPTION = """\
 Let a mechanism move from a state that satisfies its loops, under gravity, prescribed motions,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mbd_bridge.simulation import Simulation
     from mbd_bridge.view.web import WebView
 
+GROUP = "look at a machine"
 SUMMARY = "see it move: a window, a page in the browser, or a picture or film in a file"
 DESCRIPTION = """\
 Show a machine in a window of pybullet, or where that is not installed (it has wheels up to Python

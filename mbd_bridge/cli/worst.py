@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.poses import PoseExtreme, WorstPoses
     from mbd_bridge.model import Model
 
+GROUP = "loads"
 SUMMARY = "the largest loads at rest over all poses within the limits"
 DESCRIPTION = """\
 Find the poses at rest at which the loads of joints are largest, over the whole workspace.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -225,3 +227,19 @@ def test_a_simulation_says_once_that_damping_is_left_out(run):
 def test_names_that_come_twice_are_refused(run, words, said):
     code, _, errors = run("loads", ARM, MOTION, "--joints", JOINT, *words)
     assert code == 2 and said in errors
+
+
+def test_the_help_of_a_command_names_every_option_and_explains_the_first(run):
+    for command in ("loads", "report", "simulate", "view", "motors", "plot", "cases"):
+        brief, whole = run(command, "--help")[1], run(command, "--help-all")[1]
+        flags = set(re.findall(r"^  (?:-\w .*, )?(--[a-z][\w-]+)", whole, re.MULTILINE))
+        assert len(flags) > 20 and {flag for flag in flags if flag not in brief} == set()
+        assert len(brief.splitlines()) < 72 < len(whole.splitlines())
+        assert f"mbd {command} urdf/" in brief and "--help-all explains" in brief
+
+
+def test_every_command_is_listed_once_with_what_it_does(run):
+    text = run("--help")[1]
+    listed = re.findall(r"^  (\w+)  +\S", text, re.MULTILINE)
+    assert len(listed) == len(set(listed)) > 24
+    assert len(text.splitlines()) < 50

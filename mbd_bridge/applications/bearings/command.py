@@ -11,7 +11,7 @@ from mbd_bridge.cli.parser import add_robot, add_stated, whole_number
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
 
-EXAMPLE = "mbd bearings robot.urdf motion.csv", "radial, axial, tilting loads; rating lives"
+GROUP = "size its parts"
 SUMMARY = "radial, axial and tilting loads of bearings, and rating lives (ISO 281)"
 DESCRIPTION = f"""\
 Compute what the bearings of joints with one axis carry along a motion: radial and axial force,

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from mbd_bridge.loads.signals import LoadSignal
     from mbd_bridge.loads.streaming import LoadHistory
 
-EXAMPLE = (
-    "mbd spectrum robot.urdf motion.csv --joints elbow",
-    "its cycles and damage-equivalent loads",
-)
+GROUP = "size its parts"
 SUMMARY = "cycles and damage-equivalent loads of joints along a motion"
 DESCRIPTION = f"""\
 Count the rainflow cycles (ASTM E1049-85) of every component of the loads in chosen joints, and give

@@ -8,7 +8,7 @@ import sys
 from mbd_bridge.cli.parser import add_robot, from_zero
 from mbd_bridge.cli.shared import add_names
 
-EXAMPLE = "mbd symbolic machine.urdf", "its equations as formulas"
+GROUP = "hand it on"
 SUMMARY = "print the equations of a small mechanism as formulas"
 DESCRIPTION = """\
 Print mass matrix M, Christoffel symbols C(i), gravity G, stiffness K of flexible links, and the

@@ -12,10 +12,7 @@ from mbd_bridge.cli.parser import add_output, add_robot, whole_number
 if TYPE_CHECKING:
     from mbd_bridge.applications.free_body import NearestInstants, PeakInstants
 
-EXAMPLE = (
-    "mbd freebody robot.urdf motion.csv --link forearm",
-    "all that acts on a link, at its peaks",
-)
+GROUP = "loads"
 SUMMARY = "all that acts on a link at chosen instants, for strength analysis"
 DESCRIPTION = """\
 Cut one link free: the force and moment of every joint on it (fixed ones, loop joints), gravity and

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.linear import LinearModel, SteadyState
 
-EXAMPLE = "mbd modes machine.urdf", "its modes about the equilibrium"
+GROUP = "close its loops, move it"
 SUMMARY = "eigenvalues and modes about the equilibrium or a steady motion"
 DESCRIPTION = """\
 Find the static equilibrium of a mechanism on the force elements of its file, or with --velocity a

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mbd_bridge.files.table import Column
     from mbd_bridge.files.tables import TableWriter
 
-EXAMPLE = "mbd motors robot.urdf motion.csv", "torque, speed and power of its motors"
+GROUP = "size its parts"
 SUMMARY = "torque, speed and power of motors along a motion; are they large enough?"
 DESCRIPTION = f"""\
 Compute what the motors of a machine have to do along a motion: torque, speed and power at their

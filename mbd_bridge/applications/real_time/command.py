@@ -10,7 +10,7 @@ from mbd_bridge.cli.parser import add_output, add_robot
 from mbd_bridge.cli.shared import add_options
 from mbd_bridge.simulation.options import OwnStepOptions, RecordOptions
 
-EXAMPLE = "mbd run machine.urdf --seconds 60", "at wall-clock pace, with its jitter"
+GROUP = "close its loops, move it"
 SUMMARY = "run a mechanism at wall-clock pace, and measure jitter"
 DESCRIPTION = """\
 Let a mechanism move from a state that satisfies its loops in fixed steps, each begun when the clock

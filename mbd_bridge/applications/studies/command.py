@@ -16,7 +16,7 @@ from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import add_output, whole_number
 from mbd_bridge.cli.shared import add_options, values
 
-EXAMPLE = "mbd study variants.yaml --workers 2", "thousands of variants"
+GROUP = "close its loops, move it"
 SUMMARY = "simulate thousands to millions of variants that a file describes"
 DESCRIPTION = """\
 Simulate the variants of a machine that a file describes, or compute their joint loads, and give a
