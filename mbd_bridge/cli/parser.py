@@ -80,9 +80,10 @@ class Parser(argparse.ArgumentParser):
         main = [*self._positionals._group_actions, *first._group_actions]
         needed = " ".join(f"{self._word(one)}" for one in main if one.required)
         paragraphs = (self.description or "").split("\n\n")
+        first_example = next((k for k, text in enumerate(paragraphs) if text[:2] == "  "), 0)
         formatter = self._get_formatter()
         formatter.add_usage(f"{self.prog} {needed} [options]", [], [])
-        formatter.add_text("\n\n".join(paragraphs[:2]))
+        formatter.add_text("\n\n".join(paragraphs[: first_example + 1]))
         formatter.add_arguments(main)
         wrapped = textwrap.TextWrapper(
             shutil.get_terminal_size().columns - 2, subsequent_indent="  ", break_on_hyphens=False
