@@ -155,18 +155,6 @@ def known_name(
     return name
 
 
-def place_of(
-    kind: str,
-    name: object,
-    known: Collection[str],
-    where: str = "",
-    error: Callable[[str], MbdError] = StateError,
-    more: str = "",
-) -> int:
-    """Return the place of a name among those there are; see `known_name`."""
-    return list(known).index(known_name(kind, name, known, where, error, more))
-
-
 def by_name(name: str, value: Mapping[str, T] | None, example: str) -> Mapping[str, T]:
     """Return what is given by name, nothing for None.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.arguments import known_name, place_of
+from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.errors import FileError, missing_file, some, warn
 from mbd_bridge.base.units import PLAIN, find_unit
 
@@ -86,7 +86,8 @@ class ColumnTable:
 
     def column(self, name: str) -> Floats:
         """Return a column's numbers, (N,), in the unit of the file."""
-        return self.values[:, place_of("column", name, self.names, error=self.error)]
+        known_name("column", name, self.names, error=self.error)
+        return self.values[:, self.names.index(name)]
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, the row (its line in a text) and the column."""

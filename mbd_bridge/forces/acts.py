@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name, place_of
+from mbd_bridge.base.arguments import as_floats, by_name, known_name
 from mbd_bridge.base.errors import MbdError, StateError
 from mbd_bridge.equations.external import add
 from mbd_bridge.equations.newton_euler import external_forces
@@ -75,7 +75,7 @@ class ElementStates:
             values = as_floats("z" if name is None else f"z[{name!r}]", given)
             place: int | slice = slice(None)
             if name is not None:
-                place = place_of("state of a force element", name, self.names)
+                place = self.names.index(known_name("state of a force element", name, self.names))
             tail = out.shape[1:] if name is None else ()
             shapes = (tail, (number, *tail))
             if values.shape not in shapes or not np.isfinite(values).all():

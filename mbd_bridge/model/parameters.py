@@ -32,7 +32,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name, known_name, place_of
+from mbd_bridge.base.arguments import as_floats, by_name, known_name
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.build import build_model
 from mbd_bridge.model.builder import SYMMETRIC
@@ -471,7 +471,7 @@ def _of_link(
     description: Description, name: str, owner: str, word: str, value: ArrayLike
 ) -> tuple[_Entry, Array]:
     names = [link.name for link in description.links]
-    index = place_of("link", owner, names, f"parameter {name!r}: ", ModelError)
+    index = names.index(known_name("link", owner, names, f"parameter {name!r}: ", ModelError))
     if any(flexible.link == owner for flexible in description.flexible):
         raise ModelError(
             f"parameter {name!r}: link {owner!r} bends, its mass is that of its beam; make a "
@@ -502,7 +502,8 @@ def _of_frame(description: Description, name: str, owner: str, word: str) -> _En
     stem, _, last = owner.rpartition(".")
     side = last if last in SIDES and stem in (*joints, *loops) else SIDES[0]
     whose = stem if side == last else owner
-    index = place_of("joint", whose, [*joints, *loops], f"parameter {name!r}: ", ModelError)
+    ends = [*joints, *loops]
+    index = ends.index(known_name("joint", whose, ends, f"parameter {name!r}: ", ModelError))
     _on_rigid_links(description, name, whose)
     frame: tuple[str, ...]
     if index >= len(joints):

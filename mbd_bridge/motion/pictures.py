@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.base.arguments import chosen_names, place_of
+from mbd_bridge.base.arguments import chosen_names, known_name
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
 from mbd_bridge.model import Model
@@ -50,7 +50,7 @@ def plot_motion(
     of_q, of_v = model_units(model)
     panels = []
     for what, values in parts.items():
-        place = place_of("quantity", what, QUANTITIES)
+        place = QUANTITIES.index(known_name("quantity", what, QUANTITIES))
         own, units = (model.coordinate_names, of_q) if what == "q" else (model.velocity_names, of_v)
         for unit in dict.fromkeys(units):
             lines = tuple(

@@ -20,7 +20,7 @@ from typing import TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name, flag, known_name, name_list, place_of
+from mbd_bridge.base.arguments import as_floats, by_name, flag, known_name, name_list
 from mbd_bridge.base.errors import SolveError, StateError, real_number, unknown_name
 from mbd_bridge.base.options import with_options
 from mbd_bridge.equations.state_vectors import state_vectors
@@ -161,7 +161,8 @@ def initial_values(what: str, start: Array, names: tuple[str, ...], guess: Initi
 
 def named_index(what: str, name: str, names: tuple[str, ...]) -> int:
     """Return the index of a name among those that can be given."""
-    return place_of("coordinate" if what == "near" else "velocity", name, names, f"{what}: ")
+    kind = "coordinate" if what == "near" else "velocity"
+    return names.index(known_name(kind, name, names, f"{what}: "))
 
 
 def within_reach(what: str, guess: Array) -> Array:

@@ -22,7 +22,7 @@ from mbd_bridge.applications.durability.spectrum import (
     SpectrumCounter,
     checked_exponents,
 )
-from mbd_bridge.base.arguments import as_floats, place_of
+from mbd_bridge.base.arguments import as_floats, known_name
 from mbd_bridge.base.errors import StateError, one_of, warn, whole_number
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
@@ -118,7 +118,7 @@ class LoadSpectra(
         names = [spectra[0].name for spectra in self.swept]
         kind = "force or moment looked at from all directions"
         more = "; count with plane='xy', 'yz' or 'zx'"
-        spectra = self.swept[place_of(kind, signal, names, more=more)]
+        spectra = self.swept[names.index(known_name(kind, signal, names, more=more))]
         found = [s.damage_equivalent(exponent, frequency=frequency) for s in spectra]
         along = np.arange(len(found)) * np.pi / len(found)
         best = int(np.argmax(found))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd_bridge.applications.durability.load_spectra import LoadSpectra, SpectraObserver
 from mbd_bridge.applications.durability.spectrum import Spectrum
-from mbd_bridge.base.arguments import place_of
+from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.errors import real_number
 from mbd_bridge.base.table import Series, Table
 from mbd_bridge.loads.streaming import LoadHistory
@@ -129,7 +129,7 @@ def damage_shares(cases: LoadCases, signal: str, exponent: float) -> dict[str, f
 def _spectrum(case: LoadCase, signal: str) -> Spectrum:
     spectra = case.history.spectra
     names = [one.name for one in spectra.signals]
-    return spectra.spectra[place_of("signal in these spectra", signal, names)]
+    return spectra.spectra[names.index(known_name("signal in these spectra", signal, names))]
 
 
 def of_cases(cases: LoadCases) -> OfCases:

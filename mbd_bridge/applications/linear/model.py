@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.applications.linear.pictures import plot_bode
-from mbd_bridge.base.arguments import finite_numbers, place_of
+from mbd_bridge.base.arguments import finite_numbers, known_name
 from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.table import Series, Table, Tabular, only
 from mbd_bridge.model import Model
@@ -225,7 +225,7 @@ class LinearModel(Tabular):
         more = (
             "; others by mbd.linear.linearise(..., coordinates=[...], inputs=[...], outputs=[...])"
         )
-        return place_of(kind[:-1], name, names, more=more)
+        return names.index(known_name(kind[:-1], name, names, more=more))
 
     def mode_motion(self, mode: Mode, size: float = 0.1, frames: int = 61) -> tuple[Array, Array]:
         """Return times (K,) and positions (K, nq) of one period of a mode, to be shown.

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from mbd_bridge.applications.studies.result import FINISHED
-from mbd_bridge.base.arguments import by_name, known_name, place_of
+from mbd_bridge.base.arguments import by_name, known_name
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement, by_names
@@ -499,7 +499,7 @@ def _filled(base: Array, names: tuple[str, ...], given: Mapping[str, Any], numbe
     """Return vectors (N, n): `base`, with what is given by name."""
     found = np.tile(base, (number, 1))
     for name, values in given.items():
-        found[:, place_of("coordinate", name, names)] = values
+        found[:, names.index(known_name("coordinate", name, names))] = values
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.base.arguments import place_of
+from mbd_bridge.base.arguments import known_name
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Traces:
 
     def line(self, name: str) -> Floats:
         """Return the points (P,) of a signal: up and down between what it reaches in each while."""
-        k = place_of("signal in these traces", name, self.names)
+        k = self.names.index(known_name("signal in these traces", name, self.names))
         if self.rows == 1:
             return np.array(self.low[:, k])
         return np.stack([self.low[:, k], self.high[:, k]], axis=1).ravel()

@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from mbd_bridge.base.arguments import place_among, place_of
+from mbd_bridge.base.arguments import known_name, place_among
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular
@@ -135,7 +135,7 @@ class BatchLoads(Tabular):
 
         Components that are not determined do not count.
         """
-        k = place_of("joint in these loads", joint, self.joints)
+        k = self.joints.index(known_name("joint in these loads", joint, self.joints))
         found = []
         for load, known in ((self.force, self.unique[k, :3]), (self.moment, self.unique[k, 3:])):
             sizes = np.linalg.norm(np.nan_to_num(load[:, :, k]) * known, axis=-1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import by_name, place_of
+from mbd_bridge.base.arguments import by_name, known_name
 from mbd_bridge.base.errors import StateError, unknown_name
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.formula import Formula
@@ -115,7 +115,8 @@ def force_signal(name: str, given: Any) -> Signal:
 
 def velocity_place(model: Model, name: str) -> int:
     """Return the index of a velocity by its name."""
-    return place_of("velocity", name, model.velocity_names, "torque: ")
+    known_name("velocity", name, model.velocity_names, "torque: ")
+    return model.velocity_names.index(name)
 
 
 Wrench: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike] | StateFunction | Sampled | Input
