@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -71,7 +72,8 @@ def load_derivatives(
     asked = LoadRequest.with_wrenches(self.model, joints, options, elements, t, state)
     loads, wrenches, _ = asked
     solver = _solver(self, DerivativeRequest.of(self.model, loads, by, along))
-    return solver(state[0], state[1], state[2], wrenches, t=t, threads=threads, check=check)
+    found = solver(state[0], state[1], state[2], wrenches, t=t, threads=threads, check=check)
+    return replace(found, loads=found.loads.along_motion(q)) if isinstance(q, Motion) else found
 
 
 @with_options

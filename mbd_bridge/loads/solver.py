@@ -304,7 +304,7 @@ class LoadSolver:
         external : forces on `links`, for which the solver was made in the links' axes
         """
         loads = self.at_states(motion, external, threads=threads)
-        pushes = partial(self._pushes, external)
+        pushes = partial(self.pushes, external)
         return with_uncertainty(self, loads, motion, pushes, threads)
 
     def at_states(
@@ -317,14 +317,14 @@ class LoadSolver:
     ) -> JointLoads:
         """Return the loads at the states of a motion, as those of `along` without its noise."""
         motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
-        pushes, states = self._pushes(external, motion), (motion.q, motion.v, motion.a)
+        pushes, states = self.pushes(external, motion), (motion.q, motion.v, motion.a)
         loads = self(*states, pushes, t=motion.time, threads=threads, check=check)
         if external is None or not check:
             return loads
         use = external.use(motion.time, motion.q, motion.v)
         return replace(loads, assumed=use.assumed, external_use=use)
 
-    def _pushes(self, external: ExternalForces | None, motion: Motion) -> Array | None:
+    def pushes(self, external: ExternalForces | None, motion: Motion) -> Array | None:
         """Return the wrenches on `links` along a motion."""
         if external is None:
             return None

@@ -223,3 +223,17 @@ def test_what_differs_from_the_usual_is_said_and_the_usual_in_a_line(run, tmp_pa
     free = told("--floating")
     assert "is free (six degrees of freedom, root_joint)" in free and "base fixed" not in free
     assert plain.index("lbr_iiwa_joint_7") < plain.index("note: ")  # the result comes first
+
+
+def test_what_changes_the_peaks_is_printed(capsys, tmp_path):
+    bar = ["loads", str(OWN / "four_bar.urdf"), "--q", "crank=0.5", "--actuated", "crank"]
+    words = [*bar, "--joints", "rocker", "-o", str(tmp_path / "x.csv"), "--sensitivity"]
+    assert main([*words, "coupler.mass", "crank.mass"]) == 0
+    said = capsys.readouterr().err
+    assert "what changes the peaks of rocker: force 15.661 N at 0 s" in said
+    assert "coupler.mass  5.5258  N/kg" in said
+    assert "changes nothing here: crank.mass" in said
+    assert main(words) == 0
+    assert "rocker.mass" in capsys.readouterr().err
+    assert main([*words, "coupler.weight"]) != 0
+    assert "no parameter 'coupler.weight'" in capsys.readouterr().err

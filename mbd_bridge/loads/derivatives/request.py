@@ -271,3 +271,10 @@ class Columns:
                 hint = "; the other coordinates follow from these; along= chooses others"
             raise ModelError(f"by: {unknown_name('number', name, known)}{hint}")
         return chosen
+
+
+def per(unit: str, by: str) -> str:
+    """Return the unit of a derivative: "N/rad", "N m/(kg m^2)"."""
+    if not by:
+        return unit
+    return f"{unit}/({by})" if "/" in by or " " in by else f"{unit}/{by}"

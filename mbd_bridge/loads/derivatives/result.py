@@ -14,12 +14,11 @@ from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.derivatives.base_parameters import BaseParameters, base_parameters
-from mbd_bridge.loads.derivatives.request import Column
+from mbd_bridge.loads.derivatives.request import WRENCH, Column, per
+from mbd_bridge.loads.derivatives.sensitivities import LoadSensitivities, SensitivityCounter
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
-
-COMPONENTS = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
 
 
 class OneDerivative(NamedTuple):
@@ -144,6 +143,16 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
         used = self.trusted | (vector == 0.0)
         return replace(self, columns=(one,), trusted=used.all(-1, keepdims=True), **changed)
 
+    def sensitivities(self) -> LoadSensitivities:
+        """Return what changes the peaks and root mean squares of these loads along a motion."""
+        if self.force.ndim != 4:
+            raise StateError(
+                "sensitivities are those of a motion: expected derivatives at N states"
+            )
+        counter = SensitivityCounter()
+        counter.add(self)
+        return counter.result()
+
     def base_parameters(self) -> BaseParameters:
         """Return the combinations of inertial parameters that these loads tell.
 
@@ -168,17 +177,18 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
         flat = tuple(range(self.force.ndim - 3))
         wrench = _largest(self.wrench[..., k, :, :], flat)
         columns = [
-            Series(name, [_per(unit, column.unit) for column in self.columns], wrench[n])
-            for n, (name, unit) in enumerate(COMPONENTS.items())
+            Series(name, [per(unit, column.unit) for column in self.columns], wrench[n])
+            for n, (name, unit) in enumerate(WRENCH.items())
         ]
-        place, model = self.loads.actuation_of[k], self.loads.model
-        units = actuation_units(model, joint) if model is not None else ()
+        place = self.loads.actuation_of[k]
+        model = self.loads.model if place.stop > place.start else None
+        units = () if model is None else actuation_units(model, joint)
         actuation = _largest(self.actuation[..., place, :], flat)
         names = self.loads.actuation_names[place]
         for name, row, unit in zip(names, actuation, units, strict=False):
             head = "actuation" + name.removeprefix(joint)
-            per = [_per(FORCE_UNIT[unit], column.unit) for column in self.columns]
-            columns.append(Series(head, per, row))
+            units_of = [per(FORCE_UNIT[unit], column.unit) for column in self.columns]
+            columns.append(Series(head, units_of, row))
         states = f", largest of {count(len(self.force), 'state')}" if flat else ""
         title = f"derivatives of the load of {joint}{states}; {self.loads.convention}"
         return Table(title, Series("by", "", self.column_names), columns)
@@ -195,9 +205,3 @@ def _largest(array: Array, axes: tuple[int, ...]) -> Array:
         return array
     place = np.nanargmax(np.abs(array), axis=0)
     return np.asarray(np.take_along_axis(array, place[None], axis=0)[0])
-
-
-def _per(unit: str, by: str) -> str:
-    if not by:
-        return unit
-    return f"{unit}/({by})" if "/" in by or " " in by else f"{unit}/{by}"

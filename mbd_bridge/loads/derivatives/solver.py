@@ -8,6 +8,7 @@ velocities, q̇ = E(q) e_k.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.solver import LoadSolver
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion import Motion
+from mbd_bridge.motion.external import ExternalForces
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
@@ -116,6 +119,19 @@ class DerivativeSolver:
             self.request.along,
             trusted,
         )
+
+    def along(
+        self, motion: Motion, external: ExternalForces | None = None, *, threads: int = 1
+    ) -> LoadDerivatives:
+        """Return the derivatives along a motion, with the times of their loads.
+
+        Parameters
+        ----------
+        external : forces on the links of the request, in the links' axes
+        """
+        pushes = self.loads.pushes(external, motion)
+        found = self(motion.q, motion.v, motion.a, pushes, t=motion.time, threads=threads)
+        return replace(found, loads=found.loads.along_motion(motion))
 
     def _determined(
         self, loads: JointLoads, slopes: tuple[Array, ...], trusted: Array
