@@ -229,9 +229,9 @@ class LoadSensitivities(
                     f"change"
                 )
         title = f"what changes the peaks of {joint}: {', '.join(said)}"
-        slopes = np.abs([row.d_peak for row in self[joint]])
+        slopes = np.abs([row.d_peak for row in self[joint] if row.peak > 0.0])
         largest = slopes.max(initial=0.0, where=np.isfinite(slopes))
-        matters = (~(slopes <= ROUNDED * largest)).any(axis=0)
+        matters = (~(slopes <= ROUNDED * largest)).reshape(-1, len(self.columns)).any(axis=0)
         idle = [c.name for c, counts in zip(self.columns, matters, strict=True) if not counts]
         notes += [f"changes nothing here: {some(idle, SHOWN)}"] if idle else []
         names = Series("by", "", [column.name for column in self.columns])
