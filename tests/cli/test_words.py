@@ -235,7 +235,7 @@ def test_the_help_of_a_command_names_every_option_and_explains_the_first(run):
         flags = set(re.findall(r"^  (?:-\w .*, )?(--[a-z][\w-]+)", whole, re.MULTILINE))
         assert len(flags) > 20 and {flag for flag in flags if flag not in brief} == set()
         assert len(brief.splitlines()) < 72 < len(whole.splitlines())
-        assert f"mbd {command} urdf/" in brief and "--help-all explains" in brief
+        assert f"\n  mbd {command} " in brief and "--help-all explains" in brief
 
 
 def test_every_command_is_listed_once_with_what_it_does(run):
