@@ -24,7 +24,7 @@ from mbd_bridge.simulation.run.driver import simulate_single
 from mbd_bridge.simulation.run.problem import check_start, number_of_steps
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 
-OF_ALL = {"integrator", "method", "check"}
+OF_ALL = {"integrator", "method", "coordinates", "check"}
 """Options of one trajectory that a batch takes as well."""
 
 

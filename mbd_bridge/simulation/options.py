@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from mbd_bridge.base.options import Option, option_group
 from mbd_bridge.loads.options import Formulation
-from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, MethodName, Scheme
+from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Coordinates, MethodName, Scheme
 from mbd_bridge.solve.wrenches import Axes
 
 if TYPE_CHECKING:
@@ -180,12 +180,15 @@ class LoopOptions(TypedDict, total=False):
     method : "multipliers" of all loops, the quickest (Lee94); or equations in the null space of the
         loops, by a basis of it that is kept from step to step: "svd" (LeeJoo90), "qr", "projection"
         (KimYoo97). See `mbd.integrators.NullSpace`
+    coordinates : of these: "all" velocities are integrated, or "independent" ones alone, z', from
+        which all others follow
     """
 
     method: Annotated[
         MethodName,
         Option("multipliers", "NAME", "how loops are kept: multipliers, svd, qr, projection"),
     ]
+    coordinates: Annotated[Coordinates, Option("all")]
 
 
 @option_group

@@ -94,6 +94,11 @@ def on_null_space(kept: Kept, terms: ClosedTerms) -> OnNullSpace:
     return OnNullSpace(a, lam, V1, inner, risk, terms.sections)
 
 
+def on_loops(kept: Kept, phi_q: Array, rate: Array, v: Array) -> Array:
+    """Return the velocity that takes `rate` off the rows, and has the same V2ᵀ v."""
+    return np.asarray(v - kept.V1 @ solved(eliminate(phi_q @ kept.V1), rate))
+
+
 def _symmetric(left: Array, right: Array) -> Array:
     """Return leftᵀ right, which is symmetric."""
     count = left.shape[1]

@@ -12,7 +12,8 @@ from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
 from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import by_multipliers, closed_acceleration, rows_of
-from tests.machines import four_bar
+from tests import independent
+from tests.machines import four_bar, rssr
 from tests.robots import OWN
 from tests.simulate.starts import STARTS
 
@@ -103,6 +104,70 @@ def test_independent_velocities_go_on_through_full_turns(basis):
         return
     assert jump < (0.06 if basis == "svd" else 0.02)  # 1 - ratio, and how much z' changes in a step
     assert count == 1 if basis == "projection" else count > 10
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_independent_velocities_alone_are_integrated(basis):
+    """What a velocity has beside them does not come to the end of a step; all of it does else."""
+    bar = four_bar(1, 2, 1.7, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    trajectory = Trajectory(mbd.System(bar))
+    rows = independent_rows(bar.model, at.q, None, at.v)
+    differ = {}
+    for coordinates in ("all", "independent"):
+        scheme = NullSpace(basis, coordinates=coordinates)
+        step = SystemStep(trajectory.system, rows, scheme)
+        begin, once = Start(trajectory, step), one_step(trajectory, step.march())
+        now = begin.begun(Now(0.0, at.q, at.v))
+        beside = step.basis.kept(now.carried).V1 @ np.array([1e-3, 2e-3])
+        other = now._replace(v=now.v + beside)
+        differ[coordinates] = np.abs(once(now, 1e-2).q - once(other, 1e-2).q).max()
+    assert differ["independent"] < 1e-13 < 1e-9 < differ["all"]
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_independent_velocities_give_one_motion_of_the_fourth_order(basis):
+    bar, start = moving("crank_rocker")
+    exact = bar.simulate(0.4, **start | {"step": 2.5e-4}).q[-1]
+    given = {"method": basis, "coordinates": "independent"} | start
+    ends = [bar.simulate(0.4, **given | {"step": h}).q[-1] for h in (4e-3, 2e-3)]
+    errors = [np.abs(q - exact).max() for q in ends]
+    assert 3.5 < np.log2(errors[0] / errors[1]) < 5.0
+    run = bar.simulate(1.0, **given)
+    assert run.closure.max() < 5e-15
+    assert run.facts["balance"] < 1e-7
+
+
+def test_independent_velocities_are_those_of_the_papers_form():
+    """KimYoo97's rival, held and integrated in Python (tests/independent.py)."""
+    bar = four_bar(1, 2, 1.7, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    printed = independent.simulate(bar.model, (at.q, at.v), (0.0, 1.0), 0.01, projected=False)
+    given = {"step": 5e-4, "every": 20, "q": at.q, "v": at.v}
+    run = bar.simulate(1.0, method="svd", coordinates="independent", **given)
+    assert np.allclose(run.q, [q for _, q, _ in printed.records], atol=1e-6)
+    assert np.allclose(run.v, [v for _, _, v in printed.records], atol=1e-5)
+
+
+@pytest.mark.parametrize("course", ["0.5 + 2*t + t^2", ([0, 0.1, 0.3, 1.0], [0.5, 0.7, 0.9, 2.0])])
+def test_independent_velocities_go_with_prescribed_motions(course):
+    m = rssr()
+    given = {"step": 1e-3, "prescribed": {"crank": course}}
+    one, other = (
+        m.simulate(0.2, method=method, coordinates=coordinates, **given)
+        for method, coordinates in (("multipliers", "all"), ("qr", "independent"))
+    )
+    assert np.abs(one.q - other.q).max() < 1e-8
+    assert other.closure.max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "multipliers"}, {"method": "svd", "reference": True}]
+)
+def test_independent_velocities_are_refused_where_nobody_integrates_them(options):
+    bar, start = moving("crank_rocker")
+    with pytest.raises(StateError, match="coordinates='independent' goes with"):
+        bar.simulate(0.1, coordinates="independent", **options, **start)
 
 
 def test_the_criteria_are_settings():

@@ -431,10 +431,8 @@ def export_fmu(
         The C compiler refuses the sources.
     """
     step = real_number("step", options["step"], "a time step in s", positive=True)
-    compile, scheme = (
-        flag("compile", compile),
-        compiled_scheme(options["integrator"], options["method"]),
-    )
+    compile, by = flag("compile", compile), (options["method"], options["coordinates"])
+    scheme = compiled_scheme(options["integrator"], *by)
     if isinstance(scheme, Integrator) and scheme.remembers:
         raise StateError(
             f"integrator: an FMU cannot begin the memory of {scheme_name(scheme)} anew where an "

@@ -346,7 +346,7 @@ class RealTime:
     def __init__(
         self, machine: HasModel | Model | System, **options: Unpack[OwnStepOptions]
     ) -> None:
-        scheme = compiled_scheme(options["integrator"], options["method"])
+        scheme = compiled_scheme(options["integrator"], options["method"], options["coordinates"])
         self.step = real_number("step", options["step"], "a time step in s", positive=True)
         equations = Equations(machine, **part(StateOptions, options))
         system = self.system = equations.system

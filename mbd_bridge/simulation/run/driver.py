@@ -102,11 +102,17 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
         raise StateError(f"history=True goes with integrator= one of {ours}, without checkpoint=")
     evaluations = whole_number("most_evaluations", options["most_evaluations"])
     if not (isinstance(scheme, Integrator) and scheme.remembers):  # else it is run in Python
-        scheme = with_method(scheme or RK4, method)
+        scheme = with_method(scheme or RK4, method, options["coordinates"])
     if isinstance(scheme, NullSpace):
         method = scheme.basis
     given = method, name, tolerance, evaluations, correction, history, scheme, reference
-    return SolutionMethod(*given)
+    solution = SolutionMethod(*given)
+    if options["coordinates"] != "all" and not solution.compiled:
+        raise StateError(
+            f"coordinates={options['coordinates']!r} goes with compiled steps, as of "
+            f"integrator='rk4', without reference=, history= and correction="
+        )
+    return solution
 
 
 CHECKPOINT, CHECKPOINT_BY_HAND = 100_000, 2_000

@@ -46,6 +46,7 @@ from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.runge_kutta import (
     OF_A_SLOPE,
     Accelerated,
+    Solver,
     corrections,
     projected,
     runge_kutta_step,
@@ -281,7 +282,9 @@ class SystemStep:
             numbers: Numbers, q: Array, v: Array, t: Any, z: Array
         ) -> tuple[Array, Accelerated, Any, Array]:
             acting = numbers.acting(system)
-            by = by_multipliers if basis is None else basis.solver(numbers.basis)
+            by: Solver = by_multipliers
+            if basis is not None:
+                by, v = basis.solver(numbers.basis), basis.velocity(numbers, acting, q, v)
             return slopes(acting.model, rows, *acting.stage(), by)(q, v, t, z)
 
         def correct_at(

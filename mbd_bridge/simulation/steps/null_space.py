@@ -7,6 +7,10 @@ onto the loops with V2ᵀ q held (KimYoo97 (5.1)), and hands on the decompositio
     qr          the same one, as long as the pivots of Φ_q V1 have not lost too much
     projection  V2 projected onto the null space at the end, at each step, P_N V2 (KimYoo97 (A3))
 
+All velocities are integrated, or with `coordinates="independent"` z' = V2ᵀ q̇ alone: each stage
+takes the velocity on the loops that has the same z', q̇ = I_R b + N z' (LeeJoo90 (45), KimYoo97
+(4.7)). As V2 stays during a step, its change has no part in z̈, and (4.8) leaves nothing out.
+
 svd looks at pivots as well: beside a singular position the velocity says nothing of them. With
 prescribed motions the velocity is not in the null space, and only they tell. One of Newton's steps
 brings the projected V2 back to unit length, of which a projection takes O(h²).
@@ -28,7 +32,14 @@ from mbd_bridge.simulation.steps.runge_kutta import Solver
 from mbd_bridge.simulation.steps.schemes import NullSpace
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.closed import rows_of
-from mbd_bridge.solve.null_space import Decomposition, Kept, OnNullSpace, on_null_space, pattern_of
+from mbd_bridge.solve.null_space import (
+    Decomposition,
+    Kept,
+    OnNullSpace,
+    on_loops,
+    on_null_space,
+    pattern_of,
+)
 
 PROJECTED_TURNS = 1
 """Newton's steps of a V2 that was projected: of what it has lost, O(h²), O(h⁴) stays."""
@@ -83,6 +94,15 @@ class NullSpaceMemory:
             return np.array([self.first(one) for one in phi_q]).reshape(len(phi_q), self.size)
         rows = phi_q.reshape(self._parts.rows, self._parts.nv)
         return np.asarray(self._parts.first(rows, before), dtype=np.float64)
+
+    def velocity(self, numbers: Numbers, acting: Acting, q: Array, v: Array) -> Array:
+        """Return the velocity of a stage: of independent ones all follow from z' = V2ᵀ v."""
+        if self.scheme.coordinates == "all":
+            return v
+        phi_q = self._phi_q(acting, q)
+        rate = phi_q @ v
+        rate[len(self.rows) :] = 0.0  # those of prescribed motions are integrated from theirs
+        return on_loops(self.kept(numbers.basis), phi_q, rate, v)
 
     def after(self, numbers: Numbers, q: Array, v: Array, t: Any, near: OnNullSpace) -> Array:
         """Return the memory for the step from (q, v); near is what the last stage found."""

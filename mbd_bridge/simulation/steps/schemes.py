@@ -274,6 +274,9 @@ Basis: TypeAlias = Literal["svd", "qr", "projection"]
 MethodName: TypeAlias = Literal["multipliers", "svd", "qr", "projection"]
 """How loops are kept: all velocities and multipliers (Lee94), or a null space."""
 
+Coordinates: TypeAlias = Literal["all", "independent"]
+"""Whether steps in a null space integrate all velocities, or the independent ones."""
+
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
 
 
@@ -287,12 +290,14 @@ class NullSpace(Scheme):
     basis : "svd" (LeeJoo90), "qr", "projection" (KimYoo97): which decomposition, and when it is
         renewed
     integrator : explicit and without a memory; its stages have the basis of the step's start
+    coordinates : "all": all velocities are integrated; "independent": z' = V2ᵀ q̇, as the papers do
     ratio : svd: part of the velocity that must be in the directions kept (Mani's criterion)
     loss : svd and qr: part of a pivot that may be left of what it was
     """
 
     basis: Basis
     integrator: Integrator = field(default_factory=RungeKutta4)
+    coordinates: Coordinates = "all"
     ratio: float = RATIO
     loss: float = LOSS
 
@@ -300,6 +305,7 @@ class NullSpace(Scheme):
 
     def __post_init__(self) -> None:
         one_of("NullSpace: basis", self.basis, get_args(Basis), StateError)
+        one_of("NullSpace: coordinates", self.coordinates, get_args(Coordinates), StateError)
         inner = self.integrator
         if not isinstance(inner, Integrator) or inner.remembers:
             raise StateError(
@@ -341,7 +347,11 @@ CompiledIntegrator: TypeAlias = Literal[
 """Names of integrators whose steps are compiled."""
 
 
-def compiled_scheme(integrator: str | Scheme, method: MethodName = METHODS[0]) -> Scheme:
+def compiled_scheme(
+    integrator: str | Scheme,
+    method: MethodName = METHODS[0],
+    coordinates: Coordinates = "all",
+) -> Scheme:
     """Return the scheme of a compiled integrator with steps of fixed length, by a method."""
     scheme = scheme_of(integrator)
     if scheme is None and isinstance(integrator, str):
@@ -354,12 +364,16 @@ def compiled_scheme(integrator: str | Scheme, method: MethodName = METHODS[0]) -
         )
     if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
         raise StateError("integrator: its tolerance= goes with simulate; here steps are fixed")
-    return with_method(scheme, one_of("method", method, METHODS, StateError))
+    return with_method(scheme, one_of("method", method, METHODS, StateError), coordinates)
 
 
-def with_method(scheme: Scheme, method: MethodName) -> Scheme:
+def with_method(scheme: Scheme, method: MethodName, coordinates: Coordinates = "all") -> Scheme:
     """Return the scheme whose steps keep loops by a method."""
+    one_of("coordinates", coordinates, get_args(Coordinates), StateError)
     if method == "multipliers":
+        if coordinates != "all" and not isinstance(scheme, NullSpace):
+            others = ", ".join(METHODS[1:])
+            raise StateError(f"coordinates={coordinates!r} goes with method= one of {others}")
         return scheme
     if isinstance(scheme, NullSpace):
         if scheme.basis != method:
@@ -370,7 +384,7 @@ def with_method(scheme: Scheme, method: MethodName) -> Scheme:
     if not isinstance(scheme, Integrator):
         name = scheme_name(scheme)
         raise StateError(f"integrator={name!r} goes with method='multipliers' only")
-    return NullSpace(method, scheme)
+    return NullSpace(method, scheme, coordinates)
 
 
 def scheme_name(scheme: Scheme) -> str:
