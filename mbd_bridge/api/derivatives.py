@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import flag
@@ -167,8 +166,7 @@ def forward_dynamics_derivatives(
     more: Any = {"t": t, "threads": threads, "check": check, **options}
     a = self.forward_dynamics(q, v, tau, external, **more)
     inverse = self.inverse_dynamics_derivatives(q, v, a, external, **more)
-    by_tau = np.linalg.inv(inverse.by_a)
-    return ForwardDerivatives(a, -by_tau @ inverse.by_q, -by_tau @ inverse.by_v, by_tau)
+    return ForwardDerivatives.of(a, inverse)
 
 
 def _solver(self: Mechanism, request: DerivativeRequest) -> DerivativeSolver:

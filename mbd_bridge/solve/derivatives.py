@@ -65,6 +65,12 @@ class ForwardDerivatives(NamedTuple):
     by_v: Array
     by_tau: Array
 
+    @staticmethod
+    def of(a: Array, inverse: InverseDerivatives) -> ForwardDerivatives:
+        """Return those of accelerations a from the torques' at them, by LAPACK."""
+        by_tau = np.linalg.inv(inverse.by_a)
+        return ForwardDerivatives(a, -by_tau @ inverse.by_q, -by_tau @ inverse.by_v, by_tau)
+
 
 class _Outward(NamedTuple):
     """A body's rates ω, α, r̈, and their columns of its joint's own q and v."""

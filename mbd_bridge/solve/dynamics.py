@@ -283,41 +283,16 @@ class ForwardDynamics:
         return out
 
 
-class ForwardDynamicsDerivatives:
-    """Accelerations and their derivatives of one mechanism, prepared once; as `ForwardDynamics`.
-
-    Attributes
-    ----------
-    kernel : the one kernel that does it all; or None: the factors are too many to compile
-    """
-
-    def __init__(self, model: Model, links: tuple[int, ...] = (), axes: Axes = "link") -> None:
-        self.kernel: Kernel | None = None
-        pattern = mass_pattern(model)
-        substitutions = 3 * model.nv * int(pattern.sum())  # as many entries as L and Lᵀ have
-        if elimination_operations(pattern) + substitutions <= LARGEST:
-            self.kernel = prepare(model, "forward_dynamics_derivatives", links, axes)
-            return
-        self._forward = ForwardDynamics(model, links, axes)
-        self._inverse = prepare(model, "inverse_dynamics_derivatives", links, axes)
-
-    def __call__(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *external: ArrayLike, threads: int = 1
-    ) -> tuple[Array, ...]:
-        """Return what `ForwardDerivatives` lists, of one state or of N."""
-        if self.kernel is not None:
-            return tuple(self.kernel(q, v, tau, *external, threads=threads)[:4])
-        a = self._forward(q, v, tau, *external, threads=threads)
-        _, by_q, by_v, M = self._inverse(q, v, a, *external, threads=threads)
-        both = np.concatenate([-by_q, -by_v, np.broadcast_to(np.eye(M.shape[-1]), M.shape)], -1)
-        return a, *np.split(_solve(M, both), 3, axis=-1)
+def derivatives_are_straight(model: Model) -> bool:
+    """Return whether the derivatives of the accelerations are worth one kernel: see `LARGEST`."""
+    pattern = mass_pattern(model)
+    substitutions = 3 * model.nv * int(pattern.sum())  # as many entries as L and Lᵀ have
+    return elimination_operations(pattern) + substitutions <= LARGEST
 
 
 def _solve(M: Array, force: Array) -> Array:
-    if force.ndim < M.ndim:
-        return _solve(M, force[..., None])[..., 0]
     try:
-        return np.linalg.solve(M, force)
+        return np.asarray(np.linalg.solve(M, force[..., None])[..., 0])
     except np.linalg.LinAlgError:
         raise SolveError(
             "the mass matrix is singular: something that moves has no mass. `mbd check` names it"

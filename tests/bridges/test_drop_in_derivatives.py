@@ -120,6 +120,19 @@ def test_many_states_are_rows_and_equal_the_single_ones() -> None:
                 np.testing.assert_allclose(rows[k], one, atol=1e-11 * np.abs(one).max())
 
 
+def test_what_is_too_large_to_compile_is_solved_by_lapack(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = read("kuka_iiwa/model", FLOATING)
+    state, forces = a_state(model), np.random.default_rng(0).normal(size=(model.njoints, 6))
+    whole = bridge.computeABADerivatives(bridge.prepare(model), None, *state, forces)
+    monkeypatch.setattr("mbd_bridge.solve.dynamics.LARGEST", 0)
+    ready, rows = bridge.prepare(model), [np.tile(x, (3, 1)) for x in state]
+    many = bridge.computeABADerivatives(ready, None, *rows, forces)
+    one = bridge.computeABADerivatives(ready, None, *state, forces)
+    for parts in (one, [part[1] for part in many]):
+        for x, y in zip(parts, whole, strict=True):
+            np.testing.assert_allclose(x, y, atol=1e-9 * np.abs(y).max())
+
+
 def test_single_calls_are_quicker_than_pinocchios() -> None:
     """0.65 and 3.0 us of machine code and pinocchio's algorithm; Python takes more."""
     import timeit

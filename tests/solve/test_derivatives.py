@@ -16,7 +16,7 @@ from mbd_bridge.solve.derivatives import (
     inverse_derivatives,
     through_the_recursion,
 )
-from mbd_bridge.solve.dynamics import LARGEST, ForwardDynamicsDerivatives, traceable
+from mbd_bridge.solve.dynamics import traceable
 from tests.robots import robot
 from tests.sample import sample
 from tests.trees import random_state, random_tree
@@ -128,17 +128,6 @@ def test_fewer_operations_than_forward_mode_through_the_recursion(name, share):
         )
     ]
     assert counts[0] < share * counts[1]
-
-
-def test_what_is_too_large_to_compile_is_solved_by_lapack(monkeypatch):
-    model, (q, v, a), _ = a_tree(3)
-    whole = ForwardDynamicsDerivatives(model)
-    monkeypatch.setattr("mbd_bridge.solve.dynamics.LARGEST", 0)
-    parts = ForwardDynamicsDerivatives(model)
-    assert whole.kernel is not None and parts.kernel is None and LARGEST > 0
-    agree(parts(q, v, a), whole(q, v, a), 1e-8)
-    many = [np.tile(x, (3, 1)) for x in (q, v, a)]
-    agree([x[2] for x in parts(*many)], whole(q, v, a), 1e-8)
 
 
 def test_a_machine_with_loops_has_no_kernel_of_derivatives():

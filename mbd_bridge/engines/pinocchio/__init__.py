@@ -6,7 +6,7 @@
 - `prepare`, `rnea`, `aba`, `crba`, `joint_forces` keep pinocchio's calls and run our kernels;
 - `computeRNEADerivatives`, `computeABADerivatives` and others give derivatives of dynamics;
 - `computeFrameJacobian`, `centerOfMass`, `ccrba` and others do so for frames and the whole;
-- `prepare(model, constraint_models)` and `constraint_dynamics` do so with rigid constraints.
+- `constraintDynamics` and its derivatives do so with rigid constraints.
 """
 
 from mbd_bridge.base.extras import needed
@@ -15,7 +15,7 @@ from mbd_bridge.base.extras import needed
 # ruff: noqa: E402
 pinocchio = needed("pinocchio", "this needs pinocchio", "pin")
 
-from mbd_bridge.engines.pinocchio.adopt import ConstrainedMotion, from_pinocchio
+from mbd_bridge.engines.pinocchio.adopt import from_pinocchio
 from mbd_bridge.engines.pinocchio.drop_in import (
     PreparedModel,
     aba,
@@ -28,7 +28,6 @@ from mbd_bridge.engines.pinocchio.drop_in import (
 )
 from mbd_bridge.engines.pinocchio.drop_in_constraints import (
     computeConstraintDynamicsDerivatives,
-    constraint_dynamics,
     constraintDynamics,
     initConstraintDynamics,
 )
@@ -60,7 +59,6 @@ from mbd_bridge.engines.pinocchio.drop_in_kinematics import (
 from mbd_bridge.engines.pinocchio.twin import Twin, to_pinocchio
 
 __all__ = [
-    "ConstrainedMotion",
     "PreparedModel",
     "Twin",
     "aba",
@@ -83,7 +81,6 @@ __all__ = [
     "computeStaticTorque",
     "computeStaticTorqueDerivatives",
     "constraintDynamics",
-    "constraint_dynamics",
     "crba",
     "forwardKinematics",
     "framesForwardKinematics",

@@ -11,7 +11,7 @@ lost it: its fixed joints do not appear here, since any load of theirs would be 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -19,10 +19,6 @@ import pinocchio as pin
 from mbd_bridge.base.arguments import an_instance
 from mbd_bridge.base.errors import ModelError, StateError, some, warn
 from mbd_bridge.engines.pinocchio.twin import Twin, TwinPlace
-from mbd_bridge.equations.cuts import cut_wrenches
-from mbd_bridge.equations.motions import body_motions
-from mbd_bridge.equations.reactions import at_body_origin
-from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import RANK_TOLERANCE, ROOT_JOINT, Model, build_model
 from mbd_bridge.model.description import (
     Description,
@@ -33,7 +29,7 @@ from mbd_bridge.model.description import (
     Mimic,
     Transmission,
 )
-from mbd_bridge.model.spatial import Array, Frame, Inertia, cross, lump
+from mbd_bridge.model.spatial import Array, Frame, Inertia, lump
 
 # pinocchio's rigid constraints as loop joints: 3-D ones as ball joints, 6-D ones as welds.
 #
@@ -46,22 +42,6 @@ from mbd_bridge.model.spatial import Array, Frame, Inertia, cross, lump
 TYPES = {pin.ContactType.CONTACT_3D: "spherical", pin.ContactType.CONTACT_6D: "fixed"}
 SIZES = {pin.ContactType.CONTACT_3D: 3, pin.ContactType.CONTACT_6D: 6}
 REFERENCE_FRAMES = (pin.LOCAL, pin.LOCAL_WORLD_ALIGNED)
-
-
-class ConstrainedMotion(NamedTuple):
-    """What ``pinocchio.constraintDynamics`` returns, and the joint forces that it leaves at zero.
-
-    Attributes
-    ----------
-    ddq : (nv,) or (N, nv), accelerations
-    lambda_c : (m,) or (N, m), multipliers in pinocchio's convention, as ``data.lambda_c``
-    joint_forces : (njoints, 6) or (N, njoints, 6): of the parent on the child, at the joint's
-        origin, in the joint's frame, as ``data.f`` of ``rnea``
-    """
-
-    ddq: Array
-    lambda_c: Array
-    joint_forces: Array
 
 
 def constraint_loops(
@@ -113,41 +93,6 @@ def check_constraint(name: str, constraint: Any) -> None:
             f"constraint {name!r} has a desired acceleration; loop joints are closed and stay so. "
             f"Set it to zero"
         )
-
-
-def multipliers(
-    model: Model, constraints: Sequence[Any], q: Array, v: Array, lam: Array
-) -> tuple[Array]:
-    """Return λ_c (m,) in pinocchio's convention, of our multipliers; for floats and symbols."""
-    state = state_vectors(model, q, v)
-    motions = body_motions(model, q, v)
-    parts = []
-    wrenches = cut_wrenches(model, state, lam)
-    for cut, constraint, wrench in zip(model.cuts, constraints, wrenches, strict=True):
-        # predecessor on successor; λ_c is what the successor exerts on the predecessor
-        load = -at_body_origin(state.bodies[cut.predecessor], wrench)
-        force, moment = (
-            load[:3],
-            load[3:] - cross(_origin(model, cut.links[0], constraint), load[:3]),
-        )
-        turn = _axes(model, cut.links[0], constraint).T
-        if constraint.reference_frame == pin.LOCAL_WORLD_ALIGNED:
-            turn, index = np.eye(3), cut.predecessor
-            while index >= 0:
-                turn = motions[index].rotation @ turn
-                index = model.bodies[index].parent
-        whole = np.concatenate([turn @ force, turn @ moment])
-        parts.append(whole[: SIZES[constraint.type]])
-    return (np.concatenate(parts),)
-
-
-def _origin(model: Model, link: int, constraint: Any) -> Array:
-    frame = model.links[link].frame
-    return np.asarray(frame.translation + frame.rotation @ constraint.joint1_placement.translation)
-
-
-def _axes(model: Model, link: int, constraint: Any) -> Array:
-    return np.asarray(model.links[link].frame.rotation @ constraint.joint1_placement.rotation)
 
 
 X, Y, Z = np.eye(3)

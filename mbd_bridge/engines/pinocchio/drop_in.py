@@ -19,15 +19,12 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.engines.pinocchio.adopt import adopt, multipliers
+from mbd_bridge.engines.pinocchio.adopt import adopt
 from mbd_bridge.equations.external import shift_to_link
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.loads import LoadRequest, LoadSolver
-from mbd_bridge.model import RANK_TOLERANCE
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve import (
-    ConstrainedDynamics,
     Dynamics,
     ForwardDynamics,
     prepare as prepare_kernel,
@@ -57,14 +54,8 @@ class PreparedModel:
     twin : the two models, and the conversion of states between them
     """
 
-    def __init__(
-        self,
-        model: pin.Model,
-        constraints: Sequence[Any] = (),
-        rank_tolerance: float = RANK_TOLERANCE,
-    ) -> None:
-        self.twin = adopt(model, constraints, rank_tolerance)
-        self.constraints, self.rank_tolerance = tuple(constraints), rank_tolerance
+    def __init__(self, model: pin.Model) -> None:
+        self.twin = adopt(model)
         order = self.twin.order()
         if order is None:
             raise ModelError(
@@ -158,38 +149,6 @@ class PreparedModel:
         last = {at.joint: at.name for at in self.twin.places}  # a chain's load is its last's
         return [last[j] for j in range(1, self.twin.model.njoints)]
 
-    def closed(self) -> tuple[ConstrainedDynamics, LoadSolver]:
-        """Return the dynamics with the constraints, and the loads of pinocchio's joints."""
-        if not self.constraints:
-            raise ModelError(
-                "this model was prepared without constraints; use prepare(model, constraint_models)"
-            )
-        ours = self.twin.ours
-        return self.kept(
-            "closed",
-            lambda: (
-                ConstrainedDynamics(ours),
-                LoadSolver(ours, LoadRequest.of(ours, self._joint_names(), actuated=())),
-            ),
-        )
-
-    def multipliers(self) -> Any:
-        """Return the kernel that turns our multipliers into pinocchio's."""
-        ours = self.twin.ours
-        rows = sum(len(cut.rows) for cut in ours.cuts)
-        axes = [str(c.reference_frame) for c in self.constraints]
-        return self.kept(
-            "multipliers",
-            lambda: model_kernel(
-                ours,
-                "multipliers",
-                {"q": ours.nq, "v": ours.nv, "lam": rows},
-                ("lambda_c",),
-                partial(multipliers, ours, self.constraints),
-                axes,
-            ),
-        )
-
     def checked(self, value: ArrayLike, name: str) -> Array:
         """Return an argument (..., n) called q, v, a or tau, as pinocchio has it."""
         return _last(name, value, self.q_size if name == "q" else self.v_size)
@@ -237,15 +196,9 @@ def quick(model: PreparedModel, kernel: Kernel, outputs: int | None = None) -> K
     return call
 
 
-def prepare(
-    model: pin.Model, constraints: Sequence[Any] = (), rank_tolerance: float = RANK_TOLERANCE
-) -> PreparedModel:
-    """Return a model that the functions of this module take in the place of pinocchio's.
-
-    ``RigidConstraintModel``s are for `constraint_dynamics`; the other functions are those of the
-    open tree, as pinocchio's. For `rank_tolerance` see `mbd_bridge.load`.
-    """
-    return PreparedModel(model, constraints, rank_tolerance)
+def prepare(model: pin.Model) -> PreparedModel:
+    """Return a model that the functions of this module take in the place of pinocchio's."""
+    return PreparedModel(model)
 
 
 def prepared(model: AnyModel) -> PreparedModel:

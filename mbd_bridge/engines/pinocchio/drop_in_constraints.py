@@ -1,8 +1,7 @@
 """pinocchio's dynamics with rigid constraints, run by our kernels.
 
-As in `drop_in`: one state or (N, n) arrays of states. `constraintDynamics` does what pinocchio's
-does, correctors included, be the constraints closed or not; `constraint_dynamics` is that of the
-closed mechanism, where loops are closed and redundant multipliers the smallest.
+As in `drop_in`: one state or (N, n) arrays of states. The constraints may be open, and have
+correctors. The closed mechanism is ``Mechanism.from_pinocchio(model, constraints)``.
 """
 
 from __future__ import annotations
@@ -15,49 +14,12 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.engines.pinocchio.adopt import (
-    SIZES,
-    ConstrainedMotion,
-    check_constraint,
-)
+from mbd_bridge.engines.pinocchio.adopt import SIZES, check_constraint
 from mbd_bridge.engines.pinocchio.contacts import Place, contact_rows
 from mbd_bridge.engines.pinocchio.drop_in import AnyModel, PreparedModel, prepared
 from mbd_bridge.engines.pinocchio.drop_in_kinematics import forwardKinematics, named_frame
 from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.solve.held import Held, HeldMotion
-from mbd_bridge.solve.row_choice import row_choice
-
-
-def constraint_dynamics(
-    model: PreparedModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike
-) -> ConstrainedMotion:
-    """Return accelerations and multipliers, as ``pinocchio.constraintDynamics``, and joint forces.
-
-    The state satisfies the constraints, so that their correctors have nothing to correct; the
-    multipliers of redundant constraints are the smallest. One state or (N, n) arrays of states.
-
-    Raises
-    ------
-    StateError
-        A constraint is open at a state: by how much.
-    """
-    dynamics, solver = model.closed()
-    ours, own_q, own_v = solver.model, model.coordinates(q), model.rates(v)
-    phi, phi_q = (np.atleast_2d(x) for x in model.kernel("constraints")(own_q, own_v)[:2])
-    scaled = ours.scaled_jacobian(phi_q.reshape(*phi.shape, -1))
-    residual = np.abs(phi / ours.row_scale)
-    if not row_choice(ours).closed(scaled, residual).all():
-        raise StateError(
-            f"the constraints are open by {residual.max():.3g} (relative to the size of the "
-            f"mechanism, "
-            f"or rad); close them first: Mechanism.from_pinocchio(model, constraints).assemble(...)"
-        )
-    a, lam = dynamics.forward(own_q, own_v, model.rates(tau, "tau"))
-    (lambda_c,) = model.multipliers()(own_q, own_v, lam)
-    force, moment, _ = solver.kernel(own_q, own_v, a, lam)
-    wrench = np.concatenate([force, moment], axis=-1)
-    wrench = np.concatenate([np.zeros((*wrench.shape[:-2], 1, 6)), wrench], axis=-2)
-    return ConstrainedMotion(a[..., model.order], lambda_c, wrench)
 
 
 def initConstraintDynamics(

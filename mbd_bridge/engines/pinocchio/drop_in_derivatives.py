@@ -25,7 +25,8 @@ from mbd_bridge.engines.pinocchio.drop_in import (
 from mbd_bridge.equations.newton_euler import torque_regressor
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.dynamics import ForwardDynamicsDerivatives
+from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
+from mbd_bridge.solve.dynamics import derivatives_are_straight
 from mbd_bridge.solve.model_kernel import model_kernel
 
 Three = tuple[Array, Array, Array]
@@ -63,14 +64,15 @@ def computeABADerivatives(
     """
     ready = prepared(model)
     more = ready.external(fext)
-    kernel = ready.kept(("forward derivatives", bool(more)), lambda: _forward(ready, bool(more)))
-    outputs = kernel(ready.coordinates(q), ready.rates(v), ready.rates(tau, "tau"), *more)
+    state = ready.coordinates(q), ready.rates(v), ready.rates(tau, "tau")
+    if ready.kept("straight", lambda: derivatives_are_straight(ready.twin.ours)):
+        outputs = ready.kernel("forward_dynamics_derivatives", bool(more))(*state, *more)
+    else:
+        a = ready.forward(bool(more))(*state, *more)[0]
+        inverse = ready.kernel("inverse_dynamics_derivatives", bool(more))
+        found = InverseDerivatives(*inverse(*state[:2], a, *more))
+        outputs = ForwardDerivatives.of(a, found)
     return _filled(ready, data, ("ddq", "ddq_dq", "ddq_dv", "Minv"), outputs)
-
-
-def _forward(model: PreparedModel, pushed: bool) -> Any:
-    dynamics = ForwardDynamicsDerivatives(model.twin.ours, model.links if pushed else ())
-    return dynamics if dynamics.kernel is None else quick(model, dynamics.kernel, 4)
 
 
 def computeJointTorqueRegressor(
