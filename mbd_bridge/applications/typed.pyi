@@ -6,6 +6,7 @@ from mbd_bridge.api import (
     crosscheck as checking,
     derivatives,
     flexible,
+    load_arrows,
     pictures,
     report as reporting,
 )
@@ -90,6 +91,9 @@ class OfLoadCases:
     damage_shares = cases_of.damage_shares
     largest_range = cases_of.largest_range
     bearing_hours = bearing_hours
+
+class OfStepper:
+    draw_loads = load_arrows.draw_loads
 
 class OfSimulation(Shown):
     free_body = methods.free_body_of_motion

@@ -278,14 +278,14 @@ class Take:
         pins = [mark.on(bodies[0]) for mark in self.marks.joints()] if self.has_pins else []
         return Moment(machine, pins, over, labels)
 
-    def followed_by(self, source: Source) -> Take:
+    def followed_by(self, source: Source, scale: Scale | None = None) -> Take:
         """Return a take of other states of the same machine: same parts, ground and arrows.
 
-        Only what would be too long at the old scale makes it smaller.
+        Without a scale for them only what would be too long at the old one makes it smaller.
         """
         take = Take(source, self.overlays)
         kept = {name: getattr(self, name) for name in KEPT}
-        kept["scale"] = self.scale.shorter(take_scale(take, self.span))
+        kept["scale"] = scale or self.scale.shorter(take_scale(take, self.span))
         take.__dict__.update(kept)
         return take
 

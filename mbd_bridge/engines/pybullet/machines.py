@@ -67,9 +67,10 @@ class Machine:
         ):
             return made
         model, (q, v) = self._closed(gravity)
-        self.closed, time = [*self.loops], 0.0 if made is None else made.time
+        self.closed, before = [*self.loops], made
         self.made = made = Stepper(model, body.client.number, body, q=q, v=v, release=False)
-        made.time = time
+        if before is not None:
+            made.time, made.after_step = before.time, before.after_step
         return made
 
     def _closed(self, gravity: Array) -> tuple[Model, tuple[Array | None, Array | None]]:

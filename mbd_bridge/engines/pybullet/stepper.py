@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike, fsdecode, fspath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +56,11 @@ from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.dynamics import prepare, prepare_placements
 from mbd_bridge.solve.wrenches import External, check_axes, links_of, pack_external
+
+if TYPE_CHECKING:
+    from mbd_bridge.applications.typed import OfStepper as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
 
 # Loads of joints at one state under wrenches on links that somebody else found.
 
@@ -158,7 +163,7 @@ class _Pushed(NamedTuple):
     actuation: dict[str, Array]
 
 
-class Stepper:
+class Stepper(Extended):
     """Steps of a mechanism in a pybullet world, in place of ``stepSimulation``.
 
     Parameters
@@ -179,6 +184,7 @@ class Stepper:
     tau : (nv,) generalised forces of the last step, those of pybullet's motors among them
     touches : what other bodies did to ours in the last step (see `Touch`)
     places : where each joint's forces are among those of pybullet's tree (`LoadedBody.tree`)
+    after_step : functions of the stepper that are called after each step
     unread : by joint, forces of the last step that pybullet did not tell: torques and forces that
         a script applies there. They move the mechanism; `joint_loads` refuses after them
 
@@ -229,6 +235,7 @@ class Stepper:
         self._core.prepare()
         self._tree = TreeForces(self.body, released=release, alike=alike)
         self.places = self._tree.places
+        self.after_step: list[Callable[[Stepper], object]] = []
         self._mass = prepare(self.model, "mass_matrix").single()
 
     @staticmethod
@@ -401,6 +408,8 @@ class Stepper:
                 raise StepLengthError(problem.finding, SHORTER_HERE) from None
         self.q, self.v, self.time = _kept(q), _kept(v), self.time + h
         self._write(q, v)
+        for function in self.after_step:
+            function(self)
 
     def _driving(self, begun: Begun, touched: Array, h: float) -> Array:
         """Return the generalised forces (nv,) of pybullet's solver in its last step."""

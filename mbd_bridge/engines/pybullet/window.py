@@ -99,8 +99,117 @@ class WindowClosed(Exception):  # noqa: N818 (no error: somebody has seen enough
     """The window is no longer there."""
 
 
-class Window(Canvas):
-    """A window.
+class World(Canvas):
+    """The world of a script of somebody else, maybe with a window: what is shown is beside it.
+
+    Parameters
+    ----------
+    client : number of the connection, which stays open
+    """
+
+    def __init__(self, client: int) -> None:
+        self._number = client
+        self._texts: dict[str, int] = {}
+        self._made: list[int] = []
+        self._resting = False
+        super().__init__()
+
+    def _connect(self) -> int:
+        return self._number
+
+    def body(self, shape: int, colour: tuple[float, float, float, float]) -> int:
+        """Return the number of a body that looks like a shape, and that nothing touches."""
+        self.rest()
+        self._made.append(super().body(shape, colour))
+        return self._made[-1]
+
+    def _ask(self, function: str, *arguments: Any, **options: Any) -> Any:
+        """Return what a function of the engine answers; that it is gone is no error."""
+        try:
+            return getattr(self.engine, function)(
+                *arguments, **options, physicsClientId=self.client
+            )
+        except self.engine.error:
+            if not self.engine.isConnected(self.client):
+                raise WindowClosed from None
+            raise
+
+    def _set(self, flag: int, value: int) -> None:
+        self._ask("configureDebugVisualizer", flag, value)
+
+    def write(
+        self, key: str, text: str, point: Array, colour: tuple[float, ...], size: float
+    ) -> None:
+        """Write a text at a point (3,) m; the one with the same key goes.
+
+        The engine may answer `NO_ITEM`, now and then, and leave things as they were or not. A text
+        that is replaced keeps its number then; of a new one nobody knows it (`lost`).
+        """
+        old = self._texts.get(key)
+        more = {} if old is None else {"replaceItemUniqueId": old}
+        number = self._ask(
+            "addUserDebugText",
+            text,
+            np.asarray(point).tolist(),
+            textColorRGB=tuple(colour[:3]),
+            textSize=size,
+            **more,
+        )
+        if number != NO_ITEM:
+            self._texts[key] = number
+        elif old is None:
+            self.lost()
+
+    def drawing(self, on: bool) -> None:
+        """Draw, or do not while much is changed."""
+        self._set(self.engine.COV_ENABLE_RENDERING, int(on))
+
+    def rest(self) -> None:
+        """Draw nothing until `go_on`: else a picture is drawn for each new body and text."""
+        if not self._resting:
+            self.drawing(False)
+        self._resting = True
+
+    def go_on(self) -> None:
+        """Draw again, after `rest`."""
+        if self._resting:
+            self.drawing(True)
+        self._resting = False
+
+    def size(self) -> tuple[int, int]:
+        """Return width and height of the window, pixels; (0, 0) where there is none."""
+        width, height = self._ask("getDebugVisualizerCamera")[:2]
+        return width, height
+
+    def looking(self) -> tuple[Array, float, float, float]:
+        """Return what `look` was told, or where the mouse has led since."""
+        camera = self._ask("getDebugVisualizerCamera")
+        yaw, pitch, distance, target = camera[8:12]
+        return np.array(target), distance, yaw, -pitch
+
+    def keep(self, keys: set[str]) -> None:
+        """Take all other texts away."""
+        for key in self._texts.keys() - keys:
+            self.wipe(key)
+
+    def lost(self) -> None:
+        """Do what is to be done where a text is written whose number nobody knows: here nothing."""
+
+    def wipe(self, key: str) -> None:
+        """Take a text away."""
+        if key in self._texts:
+            self._ask("removeUserDebugItem", self._texts.pop(key))
+
+    def close(self) -> None:
+        """Take all away that was shown."""
+        if self.engine.isConnected(self.client):
+            self.keep(set())
+            for body in self._made:
+                self._ask("removeBody", body)
+
+
+class Window(World):
+    """A window of our own.
 
     Parameters
     ----------
@@ -110,8 +219,7 @@ class Window(Canvas):
     def __init__(self, size: tuple[int, int]) -> None:
         self._size = size
         self._down: set[int] = set()
-        self._texts: dict[str, int] = {}
-        super().__init__()
+        super().__init__(NO_ITEM)  # until it is connected
         gui = self.engine
         for flag in (
             gui.COV_ENABLE_GUI,
@@ -129,24 +237,6 @@ class Window(Canvas):
             self.engine.GUI, options=f"--width={width} --height={height} {sky}"
         )
         return client
-
-    def _ask(self, function: str, *arguments: Any, **options: Any) -> Any:
-        """Return what a function of the engine answers; that it is gone is no error."""
-        try:
-            return getattr(self.engine, function)(
-                *arguments, **options, physicsClientId=self.client
-            )
-        except self.engine.error:
-            if not self.engine.isConnected(self.client):
-                raise WindowClosed from None
-            raise
-
-    def _set(self, flag: int, value: int) -> None:
-        self._ask("configureDebugVisualizer", flag, value)
-
-    def drawing(self, on: bool) -> None:
-        """Draw, or do not while much is changed."""
-        self._set(self.engine.COV_ENABLE_RENDERING, int(on))
 
     def shadows(self, on: bool) -> None:
         """Draw shadows, which take their time without a graphics card."""
@@ -172,12 +262,6 @@ class Window(Canvas):
         """Look at a point (3,) m from a distance; yaw and pitch as for `view.camera.direction`."""
         self._ask("resetDebugVisualizerCamera", distance, yaw, -pitch, np.asarray(target).tolist())
 
-    def looking(self) -> tuple[Array, float, float, float]:
-        """Return what `look` was told, or where the mouse has led since."""
-        camera = self._ask("getDebugVisualizerCamera")
-        yaw, pitch, distance, target = camera[8:12]
-        return np.array(target), distance, yaw, -pitch
-
     def slider(self, name: str, low: float, high: float, start: float) -> int:
         """Return the number of a new slider."""
         # The first letter of a name is clipped: a blank.
@@ -196,38 +280,14 @@ class Window(Canvas):
         value: float = self._ask("readUserDebugParameter", slider)
         return value
 
+    def lost(self) -> None:
+        """Take all texts away: they are written anew."""
+        self._ask("removeAllUserDebugItems")
+        self._texts.clear()
+
     def clear_sliders(self) -> None:
         """Take all sliders and buttons away."""
         self._ask("removeAllUserParameters")
-
-    def write(
-        self, key: str, text: str, point: Array, colour: tuple[float, ...], size: float
-    ) -> None:
-        """Write a text at a point (3,) m; the one with the same key goes.
-
-        The engine may answer `NO_ITEM`, now and then, and leave things as they were or not. A text
-        that is replaced keeps its number then; of a new one nobody knows it, so all begin anew.
-        """
-        old = self._texts.get(key)
-        more = {} if old is None else {"replaceItemUniqueId": old}
-        number = self._ask(
-            "addUserDebugText",
-            text,
-            np.asarray(point).tolist(),
-            textColorRGB=tuple(colour[:3]),
-            textSize=size,
-            **more,
-        )
-        if number != NO_ITEM:
-            self._texts[key] = number
-        elif old is None:
-            self._ask("removeAllUserDebugItems")
-            self._texts.clear()
-
-    def wipe(self, key: str) -> None:
-        """Take a text away."""
-        if key in self._texts:
-            self._ask("removeUserDebugItem", self._texts.pop(key))
 
     def pressed(self) -> set[str]:
         """Return the keys that went down since the last call: letters, arrows ("left"), " ".
