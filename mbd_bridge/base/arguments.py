@@ -15,11 +15,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import MbdError, StateError, unknown_name
 
-Floats = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)
 
 SHORTEST_STEP, LONGEST_STEP = 1e-30, 1e30

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import file_path
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, some, unknown_name
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import file_beside, regular_file
-from mbd_bridge.files.table import Column, ColumnTable, Floats, check_finite, reading
+from mbd_bridge.files.table import Column, ColumnTable, check_finite, reading
 from mbd_bridge.files.whole_file import note_input
 
 Clock = Literal["header", "bag"]

@@ -13,18 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance, file_path
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, ModelError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.modal_nastran import MODELS, read_nastran
-from mbd_bridge.files.raw_modes import (
-    Floats,
-    RawModes,
-    UnitSystem,
-    joined,
-    no_rotation,
-    unit_system,
-)
+from mbd_bridge.files.raw_modes import RawModes, UnitSystem, joined, no_rotation, unit_system
 from mbd_bridge.files.table import reading
 from mbd_bridge.files.tables import Column, ColumnTable, TableWriter, check_output, read_table
 from mbd_bridge.files.whole_file import whole_path

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import file_beside, is_inside, regular_file
-from mbd_bridge.files.raw_modes import Floats, RawModes, Whole, joined, no_rotation
+from mbd_bridge.files.raw_modes import RawModes, Whole, joined, no_rotation
 from mbd_bridge.files.xml_reader import read_bytes
 
 # Nodes, their coordinate systems and their masses from Nastran's bulk data, by pyNastran.

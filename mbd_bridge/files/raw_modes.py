@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, ModelError, count, one_of, some
 from mbd_bridge.model.flexible import ModalBasis
 from mbd_bridge.model.flexible.modal_basis import check_orthogonal
@@ -45,7 +46,6 @@ def unit_system(name: str) -> UnitSystem:
     return SYSTEMS[one_of("unit", name, SYSTEMS, ModelError)]
 
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 FITS = 0.1

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import known_name
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, missing_file, some, warn
 from mbd_bridge.base.units import PLAIN, find_unit
 
-Floats = NDArray[np.float64]
 Lines = NDArray[np.int64]
 
 MAX_COLUMNS = 10_000

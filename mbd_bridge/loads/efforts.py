@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption, Number
 from mbd_bridge.base.errors import StateError, count, some
 from mbd_bridge.base.named import Named
@@ -28,7 +28,6 @@ from mbd_bridge.motion.motion import Motion
 if TYPE_CHECKING:
     from mbd_bridge.loads.result import JointLoads
 
-Floats = NDArray[np.float64]
 
 NAMED = 6
 """How many differences a sentence gives before it counts."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.table import Arrays, Series, Table, of_units
 from mbd_bridge.files.tables import Column, TableWriter
@@ -31,8 +32,6 @@ from mbd_bridge.motion.table import (
     attributes,
     band_of,
 )
-
-Floats = NDArray[np.float64]
 
 AXES = ("x", "y", "z")
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import some
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, only
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags, signal_labels, times_of
+from mbd_bridge.loads.signals import signal_labels, times_of
 from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
@@ -23,9 +23,6 @@ from mbd_bridge.motion import Motion
 from mbd_bridge.motion.peak import first_largest, is_larger
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.motion.table import COMPONENTS
-
-Floats = NDArray[np.float64]
-
 
 NAMED = 6
 """How many joints a sentence gives before it counts."""

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import ModelError, SolveError
 from mbd_bridge.equations.cartesian import placement
 from mbd_bridge.loads.convention import Convention
@@ -27,8 +28,6 @@ from mbd_bridge.model import Model
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 ALIGNED = 1e-5
 """Sine of the angle by which rounded numbers of a file may turn an axis away from the normal."""

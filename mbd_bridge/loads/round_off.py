@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.model import Model
-
-Floats = NDArray[np.float64]
 
 ROUND_OFF = 1e-9
 """ε: share of the machine's own loads. Rounding leaves 1e-15 of them, and 1e-10 in loops that are

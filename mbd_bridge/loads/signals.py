@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.table import PART, Series
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 RESULTANTS = ("force", "moment")
 """Quantities that are lengths of vectors: never negative, so that their cycles are not the

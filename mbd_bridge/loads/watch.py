@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Flags
 from mbd_bridge.base.errors import some
 from mbd_bridge.files.tables import TableWriter
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.export import load_attributes, load_columns, load_rows
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.selected import select_joints
-from mbd_bridge.loads.signals import Flags
 from mbd_bridge.loads.uncertainty import LoadUncertainty, load_numbers, uncertain
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array

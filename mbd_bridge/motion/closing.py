@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.model import Model
 from mbd_bridge.motion.smoothing import BAND, Channel, MotionUncertainty
@@ -27,7 +28,6 @@ from mbd_bridge.solve.tolerances import CONSISTENT
 if TYPE_CHECKING:
     from mbd_bridge.motion.motion import Motion
 
-Floats = NDArray[np.float64]
 
 Move = Callable[[Floats, Floats, Floats], tuple[Floats, ...]]
 """Returns states for states (N, n)."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import check_steps
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError, some, unknown_name
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.units import find_unit, units_of
@@ -20,8 +20,6 @@ from mbd_bridge.model.spatial import Frame, Inertia
 from mbd_bridge.model.units import RATE, velocity_units
 from mbd_bridge.motion.frames import Frames, is_frame
 from mbd_bridge.motion.table import LOAD, is_load
-
-Floats = NDArray[np.float64]
 
 FOLLOWS = 1e-3
 """How far, rad or m, the column of a ``<mimic>`` joint may be from what its leader makes it."""

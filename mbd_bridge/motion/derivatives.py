@@ -19,10 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.model import JointType
 from mbd_bridge.model.quaternions import conjugate, in_child, near_signs, product
-
-Floats = NDArray[np.float64]
 
 DEGREE = 5
 BLOCK = 32

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.assumptions import Assumption, replaced
 from mbd_bridge.base.errors import StateError, count, some
 from mbd_bridge.base.table import AlongTime, Arrays, Series, Table
@@ -63,9 +64,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mbd_bridge.motion.completion import Completed
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 UNIT = 1e-3

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import known_name
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import count, some
 from mbd_bridge.base.units import find_unit
@@ -26,7 +27,6 @@ from mbd_bridge.motion.table import EFFORT
 # difference to the machine's position, and is said. Of other joints a jump is one, unless
 # `Naming.unwrap` names them.
 
-Floats = NDArray[np.float64]
 
 WITHIN = 1.01
 """Turns within which the values of an encoder are: one, and its noise."""

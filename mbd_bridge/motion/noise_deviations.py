@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.model import Model
 from mbd_bridge.motion.closing import OntoLoops
 from mbd_bridge.motion.smoothing.spline import at_times
@@ -26,7 +26,6 @@ from mbd_bridge.motion.smoothing.spline import at_times
 if TYPE_CHECKING:
     from mbd_bridge.motion.motion import Motion
 
-Floats = NDArray[np.float64]
 States = tuple[Floats, Floats, Floats]
 Results = TypeVar("Results")
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import by_name, finite_numbers, name_list
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption, Number, replaced
 from mbd_bridge.base.errors import ModelError, SolveError, StateError, count, some, unknown_name
 from mbd_bridge.files.table import Column, ColumnTable
@@ -203,8 +204,6 @@ def completed_uncertainty(
     completed = tuple(one for one in found if one.derivatives.any())
     return MotionUncertainty(completed) if completed else None
 
-
-Floats = NDArray[np.float64]
 
 WELL_CONDITIONED = 1e-3
 """Conditioning below which errors of the recording are more than a thousandfold in the motion."""

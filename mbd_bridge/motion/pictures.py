@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mbd_bridge.base.arguments import chosen_names, known_name
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
 from mbd_bridge.model import Model
@@ -17,7 +15,6 @@ from mbd_bridge.model.units import FORCE_UNIT, RATE, model_units
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 QUANTITIES = ("q", "v", "a", "tau")
 WORDS = {"rad": ("angle", "angular velocity", "angular acceleration", "torque")}

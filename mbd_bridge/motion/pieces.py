@@ -15,7 +15,6 @@ from os import PathLike, fspath
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.base.assumptions import Assumption, replaced
 from mbd_bridge.base.errors import FileError, some, unknown_name
@@ -34,8 +33,6 @@ from mbd_bridge.motion.smoothing import OFF, Plan, Smoothing, make_plan
 from mbd_bridge.motion.smoothing.plan import BLOCKS, ROWS as SAMPLED, WHOLE
 from mbd_bridge.motion.table import is_load, without_efforts
 from mbd_bridge.motion.warnings import MotionWarnings, without_unit
-
-Floats = NDArray[np.float64]
 
 ROWS = 65_536
 """Rows of a piece."""

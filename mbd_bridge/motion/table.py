@@ -8,9 +8,9 @@ from os import PathLike
 from typing import NamedTuple, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.table import Arrays, Series, of_units
 from mbd_bridge.base.units import find_unit
@@ -19,8 +19,6 @@ from mbd_bridge.files.tables import Column, TableWriter
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, RATE, model_units
-
-Floats = NDArray[np.float64]
 
 FORCES = ("fx", "fy", "fz")
 MOMENTS = ("mx", "my", "mz")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import count, some, warn
 from mbd_bridge.files.bags import CLOCK
@@ -15,9 +15,6 @@ from mbd_bridge.files.table import ColumnTable, column_range
 from mbd_bridge.model import Model, ModelJoint
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.smoothing.guard import Kind, Stretch
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 UNEVEN = 10.0
 """Ratio of the longest to the usual time step from which a spline may swing."""

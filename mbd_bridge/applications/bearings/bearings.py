@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.applications.bearings.bearing_set import BearingSet
 from mbd_bridge.applications.bearings.catalogue import RELIABILITY
@@ -20,6 +19,7 @@ from mbd_bridge.applications.bearings.terms import (
     bearing_terms,
 )
 from mbd_bridge.base.arguments import known_name
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption, Number
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.named import Named
@@ -33,8 +33,6 @@ from mbd_bridge.motion.motion import Motion
 from mbd_bridge.motion.peak import Peak
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.solve.prepared import Prepared
-
-Floats = NDArray[np.float64]
 
 LARGEST = 1e75
 """N or N m; powers of larger ones overflow."""

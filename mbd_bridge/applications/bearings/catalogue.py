@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError, one_of, real_number
-
-Floats = NDArray[np.float64]
 
 Kind = Literal["deep groove", "angular contact", "cylindrical roller", "tapered roller", "factors"]
 

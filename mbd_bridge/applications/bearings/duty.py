@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.applications.bearings.catalogue import AXIAL, Bearing
 from mbd_bridge.applications.bearings.terms import BearingTerms
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.motion.peak import Peak, Peaks
-
-Floats = NDArray[np.float64]
 
 POINT, CIRCULATING = 0.9, 0.3
 """Share of the radial force that has one direction in a ring, from which it is a point load, and

@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.loads.planar import joint_sides
 from mbd_bridge.loads.result import JointLoads
@@ -29,7 +29,6 @@ from mbd_bridge.model import GROUND, Model
 # (`Convention`), the parent's ring the same axes at zero coordinate: they differ by the joint's
 # angle about the axis.
 
-Floats = NDArray[np.float64]
 
 TURNING = ("revolute", "continuous", "cylindrical", "helical")
 SLIDING = ("prismatic", "translational", "cylindrical", "helical")

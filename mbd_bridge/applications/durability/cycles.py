@@ -19,12 +19,11 @@ import numpy as np
 import rainflow as package
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.loads.streaming.bins import Axis
 
 # The turning points of a signal: all that cycle counting needs of it, taken in piece by piece.
-
-Floats = NDArray[np.float64]
 
 
 class TurningPoints:

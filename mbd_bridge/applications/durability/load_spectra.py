@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.applications.durability.cycles import Floats
 from mbd_bridge.applications.durability.spectrum import (
     Spectrum,
     SpectrumCounter,
     checked_exponents,
 )
 from mbd_bridge.base.arguments import as_floats, known_name
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import StateError, one_of, warn, whole_number
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
@@ -30,7 +30,7 @@ from mbd_bridge.loads.convention import PLANES, Plane
 from mbd_bridge.loads.options import EXPONENTS
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
-from mbd_bridge.loads.signals import Flags, LoadSignal, Signals, signal_labels, times_of
+from mbd_bridge.loads.signals import LoadSignal, Signals, signal_labels, times_of
 from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion import Motion
 

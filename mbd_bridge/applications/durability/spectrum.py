@@ -18,14 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.applications.durability.cycles import (
-    CycleCounter,
-    Cycles,
-    Floats,
-    Histogram,
-    signal,
-)
+from mbd_bridge.applications.durability.cycles import CycleCounter, Cycles, Histogram, signal
 from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.loads.options import EXPONENTS
 

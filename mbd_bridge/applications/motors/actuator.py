@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError, StateError, real_number, unknown_name
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, model_units
@@ -25,8 +26,6 @@ from mbd_bridge.model.units import FORCE_UNIT, model_units
 #
 # T is what the shaft transmits. At rest dry friction holds or hinders, which a motion does not
 # tell: it is left out there.
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from mbd_bridge.files.whole_file import PLOT_NAMES
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.motors import Actuator, MotorDuty, Motors
-    from mbd_bridge.applications.motors.duty import Floats, MotorStates
+    from mbd_bridge.applications.motors.duty import MotorStates
+    from mbd_bridge.base.arrays import Floats
     from mbd_bridge.files.table import Column
     from mbd_bridge.files.tables import TableWriter
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.applications.motors.actuator import (
     STANDSTILL,
@@ -20,6 +19,7 @@ from mbd_bridge.applications.motors.actuator import (
     TorqueCurve,
     used,
 )
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.plots.decimate import envelope
 from mbd_bridge.motion.peak import Peak, Peaks, Use
@@ -43,8 +43,6 @@ from mbd_bridge.motion.smoothing import BAND
 # which is: power of the motor = that of the joint + losses (each >= 0) + rate of the rotor's
 # energy. The rotor is accelerated in front of the gears. That it turns with the link that carries
 # it, its gyroscopic moment, is left out; the links' inertias hold the rotor as a part at rest.
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.applications.motors.actuator import FRICTION, ROTOR, Actuator
 from mbd_bridge.applications.motors.duty import DutyCounter, MotorDuty, MotorStates, motor_side
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError, some
 from mbd_bridge.base.named import Named
@@ -24,7 +24,6 @@ from mbd_bridge.motion.motion import Motion
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 NAMED = 6
 """How many names a sentence gives before it counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from mbd_bridge.base.arrays import Floats
 
 MOST = 8000
 """Points of a line: more than a picture has columns of dots, four for each."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.plots.decimate import envelope, spread
 from mbd_bridge.base.plots.style import (
     COLOURS,
@@ -26,9 +26,6 @@ from mbd_bridge.base.readable import instant, on_clock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 STILL = 1e-9

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.plots.decimate import envelope
 from mbd_bridge.base.plots.style import BLUE, UNDETERMINED, VERMILION, readable_axis
 from mbd_bridge.base.readable import quantity
 
 if TYPE_CHECKING:
     from matplotlib.projections.polar import PolarAxes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

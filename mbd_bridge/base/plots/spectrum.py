@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.plots.style import (
     COLOURS,
     DASHES,
@@ -25,7 +25,6 @@ from mbd_bridge.base.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 LEFT = 0.3
 """Cycles where the axis begins: half of one is the smallest count."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.plots.decimate import envelope, spread
 from mbd_bridge.base.plots.style import BLACK, BLUE, FAINT, ORANGE, VERMILION, readable_axis
 from mbd_bridge.base.readable import quantity
@@ -15,7 +15,6 @@ from mbd_bridge.base.readable import quantity
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 RPM = 30.0 / np.pi
 """Turns a minute in a rad/s."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import file_path, flag
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, StateError, whole_number
 from mbd_bridge.base.extensions import extensions
 from mbd_bridge.files.input_files import regular_file
@@ -27,7 +28,6 @@ from mbd_bridge.files.table import (
     SHEET,
     Column,
     ColumnTable,
-    Floats,
     TableSource,
     WholeTable,
     check_columns,

@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.table import (
     Block,
     Column,
-    Floats,
     TableSource,
     check_width,
     column_blocks,

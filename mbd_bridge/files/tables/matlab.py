@@ -22,8 +22,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, some
-from mbd_bridge.files.table import Block, Column, Floats, TableSource, reading
+from mbd_bridge.files.table import Block, Column, TableSource, reading
 
 HEADER = 128
 MATRIX, COMPRESSED = 14, 15

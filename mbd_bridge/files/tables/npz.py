@@ -23,11 +23,11 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, count, some
 from mbd_bridge.files.table import (
     Block,
     Column,
-    Floats,
     TableSource,
     check_width,
     column_blocks,

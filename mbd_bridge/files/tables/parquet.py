@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.table import (
     Block,
     Column,
-    Floats,
     TableSource,
     check_width,
     named_column,

@@ -22,8 +22,9 @@ from typing import NoReturn, TextIO
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, is_plain
-from mbd_bridge.files.table import Block, Column, Floats, TableSource, reading
+from mbd_bridge.files.table import Block, Column, TableSource, reading
 from mbd_bridge.files.tables.dialect import (
     BLANKS,
     FAILED,

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, StateError, one_of, real_number
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import regular_file
@@ -30,7 +31,6 @@ from mbd_bridge.model.spatial import Array
 # The file's grid is curved along its reference line. It is moved and scaled by the file's
 # modifiers, as by every simulator, and evaluated at the places of a grid in x and y.
 
-Floats = NDArray[np.float64]
 
 MOST_BYTES = 2**30
 """A file of a gigabyte has a hundred times as many heights as a road of ours may have."""

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from mbd_bridge.base.arrays import Floats
 
 
 class Axis:

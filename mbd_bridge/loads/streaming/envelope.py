@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.loads.streaming.bins import Axis
 from mbd_bridge.motion.smoothing import BAND
-
-Floats = NDArray[np.float64]
 
 BINS = 128
 """Bins of speed there is room for, from backward to forward; a quarter or more are in use."""

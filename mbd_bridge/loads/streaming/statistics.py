@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.loads.signals import LoadSignal
 from mbd_bridge.motion.smoothing import BAND
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

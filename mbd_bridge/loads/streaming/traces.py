@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import known_name
-
-Floats = NDArray[np.float64]
+from mbd_bridge.base.arrays import Floats
 
 CELLS = 2048
 """Whiles there is room for: half of them or more are in use, as many as a picture has dots."""

@@ -21,12 +21,12 @@ from typing import Literal
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.flexible.beam import Beam
 from mbd_bridge.model.flexible.finite_element import (
     Direction,
     Elements,
-    Floats,
     Function,
     ShapeMode,
     ShapeValues,

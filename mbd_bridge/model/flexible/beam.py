@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers, flag
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.spatial import Frame, clean
 
@@ -115,7 +116,6 @@ def _positive(name: str, value: float) -> float:
     return number
 
 
-Floats = NDArray[np.float64]
 Vector3 = tuple[float, float, float]
 
 SAME = 1e-9

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.flexible.beam import Beam
 
@@ -28,7 +28,6 @@ from mbd_bridge.model.flexible.beam import Beam
 # The frame of a flexible link is tangent to it at its root section, x_r: a mode that moves there
 # is shifted by the rigid motion that takes this away (`ShapeMode.tangent_at`).
 
-Floats = NDArray[np.float64]
 Direction = Literal["bending_y", "bending_z", "torsion", "axial"]
 DIRECTIONS: tuple[Direction, ...] = ("bending_y", "bending_z", "torsion", "axial")
 """In the order of the coordinates."""

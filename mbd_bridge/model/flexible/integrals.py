@@ -20,12 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.flexible.basis import basis, matrices, nodes_of
 from mbd_bridge.model.flexible.beam import Beam
 from mbd_bridge.model.flexible.finite_element import ShapeMode, gauss, intervals, lowest, running
 from mbd_bridge.model.flexible.link import Damping, FlexibleLink
-from mbd_bridge.model.flexible.modal_basis import ROTATES, Floats, ModalBasis
+from mbd_bridge.model.flexible.modal_basis import ROTATES, ModalBasis
 
 # Whether a modal basis fits its attachments: the joint that carries it, other joints, stations.
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.arguments import as_floats, finite_numbers
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.flexible.finite_element import lowest
 from mbd_bridge.model.spatial import matrix_from_rpy
 
 # The arrays of a modal basis, checked: numbers, masses, rotations, inertias of its nodes.
 
-Floats = NDArray[np.float64]
 
 SYMMETRIC = 1e-9
 """How far from symmetric a stiffness or mass matrix may be, relative to its largest entry."""

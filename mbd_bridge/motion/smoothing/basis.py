@@ -11,7 +11,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from mbd_bridge.base.arrays import Floats
+
 Places = NDArray[np.intp]
 
 SYMBOL_POINTS = 4096

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.smoothing.noise import FEWEST, Differences
 from mbd_bridge.motion.smoothing.spline import (
     Data,
@@ -25,8 +25,6 @@ from mbd_bridge.motion.smoothing.spline import (
     reach,
     usual_step,
 )
-
-Floats = NDArray[np.float64]
 
 JITTER = 1e-4
 """Share of a step by which stamps are off an even clock, from which on it is asked for."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.derivatives import derivatives
-from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice
 from mbd_bridge.motion.smoothing.noise import (

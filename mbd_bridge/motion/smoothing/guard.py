@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.motion.smoothing.basis import Floats
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, local_covariance
 from mbd_bridge.motion.smoothing.noise import FEWEST, runs_of
 from mbd_bridge.motion.smoothing.spline import Data, at_times

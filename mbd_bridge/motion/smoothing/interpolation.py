@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.derivatives import DEGREE, derivatives
-from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.guard import Curve, Stretch, apart, blend
 from mbd_bridge.motion.smoothing.noise import runs_of
 from mbd_bridge.motion.smoothing.spline import Samples

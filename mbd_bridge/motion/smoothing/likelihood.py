@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from mbd_bridge.motion.smoothing.basis import Floats
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.smoothing.spline import (
     OVERSAMPLING,
     Data,

@@ -12,12 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.lazy import cached_property
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 ORDERS = (2, 3, 4, 6, 8, 10)
 """Orders of the differences that are compared."""

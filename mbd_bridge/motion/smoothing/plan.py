@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Body, ModelJoint
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.derivatives import derivatives
-from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.clock import EvenClock, better, rows_of_influence, ticks
 from mbd_bridge.motion.smoothing.estimate import (
     SignalPlan,

@@ -23,8 +23,8 @@ from functools import cache
 
 import numpy as np
 
+from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.derivatives import derivatives
-from mbd_bridge.motion.smoothing.basis import Floats
 from mbd_bridge.motion.smoothing.noise import even_differences
 from mbd_bridge.motion.smoothing.spline import Samples
 

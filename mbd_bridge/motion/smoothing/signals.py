@@ -17,16 +17,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.model import JointType
 from mbd_bridge.model.quaternions import conjugate, in_child, in_parent, near_signs, product
-from mbd_bridge.motion.smoothing.noise import (
-    FEWEST,
-    FEWEST_CHANGES,
-    Differences,
-    Flags,
-    Floats,
-    count_step,
-)
+from mbd_bridge.motion.smoothing.noise import FEWEST, FEWEST_CHANGES, Differences, count_step
 
 # Which rows of a signal were measured: neither copies of the row before, nor single glitches.
 #

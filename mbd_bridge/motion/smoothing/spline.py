@@ -29,7 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from mbd_bridge.motion.smoothing.basis import Basis, Floats, band_product
+from mbd_bridge.base.arrays import Floats
+from mbd_bridge.motion.smoothing.basis import Basis, band_product
 from mbd_bridge.motion.smoothing.noise import Differences
 
 OVERSAMPLING = {3: 8, 4: 6, 5: 4}
