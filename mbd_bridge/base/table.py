@@ -234,7 +234,7 @@ class Table:
 
         columns = self.screen(most)
         head = "".join(
-            f'<th scope="col"{_class("number" * one.numeric)}>{escape(one.head)}</th>'
+            f'<th scope="col"{css_class("number" * one.numeric)}>{escape(one.head)}</th>'
             for one in columns
         )
         body = "\n".join(
@@ -511,9 +511,10 @@ def _html_cell(column: ScreenColumn, cell: Cell) -> str:
 
     wraps = not column.numeric and len(cell.text) > PROSE and cell.mark not in ("tree", "prose")
     prose = "prose" if wraps else ""
-    return f"<td{_class('number' * column.numeric, cell.mark, prose)}>{escape(cell.text)}</td>"
+    return f"<td{css_class('number' * column.numeric, cell.mark, prose)}>{escape(cell.text)}</td>"
 
 
-def _class(*names: str) -> str:
+def css_class(*names: str) -> str:
+    """Return the attribute with the names that are not empty."""
     given = " ".join(filter(None, names))
     return f' class="{given}"' if given else ""

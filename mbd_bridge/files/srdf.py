@@ -13,12 +13,11 @@ from mbd_bridge.files.document import Document, LeftOut, parse_number, quote
 from mbd_bridge.files.input_files import file_beside
 from mbd_bridge.files.sidecars import sidecar_path
 from mbd_bridge.files.xml_reader import decode, parse, read_bytes
+from mbd_bridge.model import ROOT_JOINT
 from mbd_bridge.model.description import Configurations, Description
 
 SUFFIX, FOLDER = ".srdf", "srdf"
 
-ROOT_JOINT = "root_joint"
-"""What a floating base's joint is called: x, y, z and a quaternion (x, y, z, w)."""
 
 COUNTS = {"universal": 2, "cylindrical": 2, "planar": 3, "spherical": 4, "floating": 7}
 """How many coordinates joints have that have not one."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.base.assumptions import NONE, Assumption, Assumptions, Number
-from mbd_bridge.base.errors import count, some
+from mbd_bridge.base.errors import NAMED, count, some
 from mbd_bridge.base.readable import quantity
 from mbd_bridge.forces.base import ForceElement, replaced_by
 from mbd_bridge.loads.planar import RESIDUAL
@@ -19,9 +19,6 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.build import EARTH
 from mbd_bridge.motion.table import COMPONENTS
 from mbd_bridge.motion.warnings import LIMITS
-
-NAMED = 6
-"""How many names a sentence gives before it counts."""
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from mbd_bridge.loads.planar import Plane, out_of_plane
 from mbd_bridge.loads.selected import LoadSelection, changes, select_joints
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.table import COMPONENTS
 from mbd_bridge.solve.actuation import actuated_velocities
 from mbd_bridge.solve.constrained import undetermined_multipliers
 from mbd_bridge.solve.row_choice import row_choice
-
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def undetermined(

@@ -18,7 +18,7 @@ import numpy as np
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption, Number
-from mbd_bridge.base.errors import StateError, count, some
+from mbd_bridge.base.errors import NAMED, StateError, count, some
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.readable import instant, quantity
 from mbd_bridge.base.table import Series, Table, Tabular
@@ -27,10 +27,6 @@ from mbd_bridge.motion.motion import Motion
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.result import JointLoads
-
-
-NAMED = 6
-"""How many differences a sentence gives before it counts."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd_bridge.base.arrays import Flags, Floats
-from mbd_bridge.base.errors import some
+from mbd_bridge.base.errors import NAMED, some
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, only
 from mbd_bridge.loads.result import JointLoads
@@ -23,9 +23,6 @@ from mbd_bridge.motion import Motion
 from mbd_bridge.motion.peak import first_largest, is_larger
 from mbd_bridge.motion.smoothing import BAND
 from mbd_bridge.motion.table import COMPONENTS
-
-NAMED = 6
-"""How many joints a sentence gives before it counts."""
 
 
 @dataclass(slots=True)

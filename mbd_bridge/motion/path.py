@@ -20,7 +20,7 @@ from mbd_bridge.motion.columns import ORIGIN, QUATERNION, GivenColumns
 from mbd_bridge.motion.frames import Frames, find_frame
 from mbd_bridge.motion.given import FrameRows, GivenMotion, GivenRows
 from mbd_bridge.motion.inverse import InverseKinematics, InversePath
-from mbd_bridge.motion.motion import Motion, motion_from_table
+from mbd_bridge.motion.motion import UNIT, Motion, motion_from_table
 from mbd_bridge.motion.options import InverseKinematicsOptions
 from mbd_bridge.motion.partial import frame_rows, given_motion
 from mbd_bridge.motion.table import without_efforts
@@ -59,9 +59,6 @@ def limits_of(model: Model) -> tuple[Array, Array]:
 
 
 # Paths of frames as callers give them, and the positions of the machine along them.
-
-UNIT = 1e-3
-"""How far from 1 the length of a quaternion, or RᵀR from the identity, may be: texts round."""
 
 
 def pose_targets(

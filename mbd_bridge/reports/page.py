@@ -12,7 +12,7 @@ from html import escape
 from importlib.resources import files
 
 from mbd_bridge.base.errors import count
-from mbd_bridge.base.table import Table
+from mbd_bridge.base.table import Table, css_class
 
 
 def table(shown: Table, caption: str | None = None, *, fold: str = "") -> str:
@@ -50,14 +50,9 @@ def folded(shown: Table, rows: Sequence[bool], noun: str, what: str = ZERO) -> s
     return details(text, paragraph(", ".join(names), "note"))
 
 
-def _class(*names: str) -> str:
-    given = " ".join(filter(None, names))
-    return f' class="{given}"' if given else ""
-
-
 def paragraph(text: str, kind: str = "") -> str:
     """Return a paragraph: plain, "lead", "note", or a "warning" in a frame."""
-    return f"<p{_class(kind)}>{escape(text)}</p>"
+    return f"<p{css_class(kind)}>{escape(text)}</p>"
 
 
 def verdict(text: str, kind: str) -> str:

@@ -12,7 +12,7 @@ from mbd_bridge.applications.motors.actuator import FRICTION, ROTOR, Actuator
 from mbd_bridge.applications.motors.duty import DutyCounter, MotorDuty, MotorStates, motor_side
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.assumptions import Assumption
-from mbd_bridge.base.errors import StateError, some
+from mbd_bridge.base.errors import NAMED, StateError, some
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.result import JointLoads
@@ -24,9 +24,6 @@ from mbd_bridge.motion.motion import Motion
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-NAMED = 6
-"""How many names a sentence gives before it counts."""
 
 ROTORS = (
     "rotors are accelerated by their joint's rate alone; that they turn with the link that carries "

@@ -22,13 +22,10 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units, number
 from mbd_bridge.forces.law import Stiffness, restoring, stored
 from mbd_bridge.forces.tyres.contact import STATES, slip_speed, slips
-from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
+from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import absolute, less, maximum, minimum, sqrt, where
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-
-LOW_SPEED = 1.0
-"""m/s: v0 where none is given."""
 
 NO_LOAD = 1e-9
 """N: least F that divides."""

@@ -18,16 +18,13 @@ from mbd_bridge.base.errors import StateError, one_of
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, number
 from mbd_bridge.forces.law import Stiffness, restoring, stored
 from mbd_bridge.forces.tyres.contact import slips
-from mbd_bridge.forces.tyres.tyre import SlipForce, Tyre, spring_damper, tyre_effect
+from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import maximum, sqrt
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 
 Direction = Literal["normal", "vertical"]
 """Of the spring's force: along the normal of the road, or vertical."""
-
-LOW_SPEED = 1.0
-"""m/s: v0 where none is given."""
 
 
 @final

@@ -77,6 +77,10 @@ Direction: TypeAlias = Annotated[ArrayLike, Checked(_direction)]
 """(3,), of any length."""
 
 
+LOW_SPEED = 1.0
+"""m/s: v0 where none is given."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tyre(ForceElement):
     """A tyre on a wheel; concrete tyres are final.

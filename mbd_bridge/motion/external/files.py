@@ -21,7 +21,6 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import model_units
 from mbd_bridge.motion.columns import in_si, times
 from mbd_bridge.motion.external.force import (
-    COMPONENTS,
     TIME_NAMES,
     Abscissa,
     ExternalForce,
@@ -31,6 +30,7 @@ from mbd_bridge.motion.external.force import (
 from mbd_bridge.motion.external.forces import ExternalForces
 from mbd_bridge.motion.match_columns import TIMES, Spellings, checked_units, plain
 from mbd_bridge.motion.options import ExternalReadingOptions, Reads
+from mbd_bridge.motion.table import COMPONENTS
 from mbd_bridge.solve.wrenches import check_axes
 
 # External forces from the columns of a table.

@@ -26,6 +26,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import coordinate_units
 from mbd_bridge.motion.options import Direction, Outside
+from mbd_bridge.motion.table import COMPONENTS
 from mbd_bridge.solve.prepared import Prepared
 
 # What a force is tabulated over: time, a coordinate, or where a link is in the world.
@@ -140,7 +141,6 @@ COVERS = 1e-9
 """How far, relative to its length, a motion may go beyond a table: roundings in files."""
 TURN = 1e-6
 """How far, rad, a table over a whole turn may be from 2 π."""
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 Sizes: TypeAlias = tuple[float, float]

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd_bridge.base.arguments import flag
-from mbd_bridge.base.errors import StateError, count, some
+from mbd_bridge.base.errors import NAMED, StateError, count, some
 from mbd_bridge.functions import clip
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-
-NAMED = 6
-"""Velocities that a sentence names before it counts."""
 
 
 @dataclass(frozen=True)
