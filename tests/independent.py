@@ -2,8 +2,8 @@
 
     q' = I_R b + N z',    N^T M N z'' = N^T (g - M I_R a)
 
-The package integrates all velocities instead and uses N for the accelerations only; so this form is
-kept here, to see what the paper's figures show. Two ways to have N:
+The package integrates all velocities by default, and with coordinates="independent" a corrected
+form; so this one is kept here, to see what the paper's figures show. Two ways to have N:
 
 - projected (the paper's): N = P_N P_T, with P_T the N of the last step, z' goes on unchanged;
 - held (QR, Kim and Vanderploeg 1986): [Phi_q; D^T] [I_R N] = 1 with D held until less than 95 % of

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, ActuationOptions, actuated={"help": text})
     add_output(parser)
-    add_options(parser, SimulateOptions, ("method", "integrator", "tolerance"))
+    add_options(parser, SimulateOptions, ("method", "coordinates", "integrator", "tolerance"))
     add_options(parser, SimulateOptions, ("checkpoint",), checkpoint={"type": OutputFile})
     parser.add_argument(
         "--resume", action="store_true", help="go on from the checkpoint, if it is there"
@@ -193,6 +193,7 @@ def _simulated(robot: Mechanism, options: argparse.Namespace) -> Simulation:
             external=pushes,
             prescribed=moved or None,
             method=options.method,
+            coordinates=options.coordinates,
             integrator=options.integrator,
             tolerance=options.tolerance,
             every=options.every,

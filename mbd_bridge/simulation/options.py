@@ -188,7 +188,9 @@ class LoopOptions(TypedDict, total=False):
         MethodName,
         Option("multipliers", "NAME", "how loops are kept: multipliers, svd, qr, projection"),
     ]
-    coordinates: Annotated[Coordinates, Option("all")]
+    coordinates: Annotated[
+        Coordinates, Option("all", "NAME", "of svd, qr, projection: all velocities, or independent")
+    ]
 
 
 @option_group
