@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         action=NamesAction,
         metavar="NAME",
-        help="print what changes the peaks and the root mean squares, in % per % of numbers of the "
-        "machine such as rod.mass, elbow.xyz, spring.stiffness; alone: of the masses of its links. "
+        help="print what changes the peaks and the root mean squares, in %% per %% of numbers of "
+        "the machine: rod.mass, elbow.xyz, spring.stiffness, ...; alone: of its links' masses. "
         "In loops the motion of the actuated joints is held",
     )
     along.add_arguments(parser)

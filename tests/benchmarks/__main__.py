@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.benchmarks import (
     calls,
     compile,
+    derivatives,
     dof,
     everything,
     guard,
@@ -37,6 +38,7 @@ PARTS = {
     "robots": robots,
     "calls": calls,
     "table3": table3,
+    "derivatives": derivatives,
     "dof": dof,
     "loops": loops,
     "work_precision": work_precision,

@@ -5,6 +5,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import KernelError, ModelError
+from mbd_bridge.kernels import c_source
+from tests.kernels.c_library import COMPILER, build, pointers
 from tests.robots import OWN
 from tests.trees import random_state, random_tree
 
@@ -90,3 +92,21 @@ def test_a_number_that_cannot_be_derived_is_refused(of, error, message):
     solver = mbd.load(OWN / "kuka_iiwa.urdf").compile_derivatives(["lbr_iiwa_joint_2"], "q")
     with pytest.raises(error, match=message):
         solver.gradient(of)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+def test_derivatives_in_c_have_the_digits_of_the_kernel(tmp_path):
+    robot = mbd.load(OWN / "rssr.urdf")
+    state = robot.assemble({"crank": 0.4}, fixed="crank", velocity={"crank": 1.3})
+    solver = robot.compile_derivatives(["cut_ball"], ["q", "coupler.mass"], actuated="crank")
+    _, inputs = solver.loads.with_inputs(state.q, state.v, state.a)
+    kernels = {"jacobian": solver.kernel, "row": solver.gradient("cut_ball.fx").kernel}
+    for name, kernel in kernels.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        library = build(c_source(kernel, name), folder, "-march=native")
+        given = [np.array(x, dtype=float) for x in inputs]
+        out = [np.empty(shape) for shape in kernel.shapes]
+        getattr(library, name)(*pointers(given), *pointers(out))
+        for ours, theirs in zip(kernel(*inputs), out, strict=True):
+            np.testing.assert_array_equal(theirs, ours)

@@ -73,7 +73,7 @@ class DerivativeSolver:
             self.loops = LoopMotion(self.loads.inverse, held)
             names = (*names, "risk", "open")
         self.kernel: Kernel = model_kernel(
-            model, "load_derivatives", dict(kernel.inputs), names, self._derived, self.request
+            model, "load_derivatives", dict(kernel.inputs), names, self.derived, self.request
         )
 
     def __reduce__(self) -> tuple[type[DerivativeSolver], tuple[Any, ...]]:
@@ -193,7 +193,8 @@ class DerivativeSolver:
         """
         return GradientSolver(self, of)
 
-    def _derived(self, *arguments: Array) -> tuple[Array, ...]:
+    def derived(self, *arguments: Array) -> tuple[Array, ...]:
+        """Return what the kernel gives, for symbols."""
         given = self.given(arguments)
         sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
         rates = {name: self.seed(name, size) for name, size in sizes.items()}
@@ -204,9 +205,9 @@ class DerivativeSolver:
             rates, risk, opened = self.loops.rates(given, rates, self.variant)
             state = np.array([risk]), opened
 
-        def derived(backward: bool) -> tuple[Array, ...]:
+        def formed(backward: bool) -> tuple[Array, ...]:
             results, slopes = rates_along(self.function, given, rates, backward=backward)
             return (*results, *slopes)
 
         known = [*state, *rates.values()]
-        return (*fewest_operations(known, derived, WAYS), *state)
+        return (*fewest_operations(known, formed, WAYS), *state)

@@ -1,0 +1,125 @@
+"""Derivatives of loads and torques beside pinocchio's: one process, one thread."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import mbd_bridge as mbd
+from mbd_bridge.kernels import compile_kernel, rates_along
+from mbd_bridge.loads.derivatives.loops import position_rates
+from mbd_bridge.solve.dynamics import traceable
+from tests.benchmarks.operations import best
+from tests.robots import OWN, robot
+
+STATES = 1024
+
+
+def run() -> dict[str, dict[str, float]]:
+    """Time each, ns a state in lanes; pinocchio's function for one state after the other."""
+    warnings.simplefilter("ignore", mbd.MbdWarning)
+    import pinocchio as pin
+
+    arm = mbd.load(OWN / "kuka_iiwa.urdf")
+    states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, 7))
+    one = [x[0].copy() for x in states]
+    peer = arm.to_pinocchio()
+    data = peer.createData()
+    theirs = best(lambda: pin.computeRNEADerivatives(peer, data, *one), 3000)
+    regressor = best(lambda: pin.computeJointTorqueRegressor(peer, data, *one), 3000)
+    load = best(_call(arm.compile("joint_loads", ["lbr_iiwa_joint_4"]).kernel, states), 500)
+    found = {
+        "iiwa: torques by q, v, a": _timed(_torques(arm), states, theirs),
+        "iiwa: six components of joint 4 by q, v, a": _timed(
+            arm.compile_derivatives(["lbr_iiwa_joint_4"]).kernel, states
+        ),
+        "iiwa: regressor of torques": _timed(_regressor(arm), states, regressor),
+    }
+    links = [f"lbr_iiwa_link_{k}" for k in range(1, 8)]
+    by = ["q", "v", "a", *(f"{link}.inertial" for link in links)]
+    gradient = arm.compile_derivatives(["lbr_iiwa_joint_4"], by).gradient("lbr_iiwa_joint_4.moment")
+    row = _timed(gradient.kernel, states)
+    row["times the load"] = row["lanes"] / (load / STATES)
+    found["iiwa: gradient of a moment's length by q, v, a, 70 numbers"] = row
+    bar = mbd.load(OWN / "four_bar.urdf")
+    numbers = [f"{link}.{part}" for link in ("crank", "coupler", "rocker") for part in ("mass",)]
+    numbers += [f"{link}.centre" for link in ("crank", "coupler", "rocker")]
+    solver = bar.compile_derivatives(
+        ["crank", "rocker"], ["q", "v", "a", *numbers], actuated="crank"
+    )
+    closed = [
+        bar.assemble({"crank": x}, fixed="crank", velocity={"crank": 1.0})
+        for x in np.linspace(0.1, 1.0, 16)
+    ]
+    rows = [np.array([getattr(state, name) for state in closed]) for name in "qva"]
+    _, inputs = solver.loads.with_inputs(*(np.tile(x, (STATES // 16, 1)) for x in rows))
+    found["four-bar: two joints by crank's q, v, a and 12 numbers"] = _timed(solver.kernel, inputs)
+    talos = mbd.load(robot("erd/talos/talos_reduced"), floating=True)
+    found["Talos: torques by q, v, a"] = _talos(talos, pin)
+    for name, row in found.items():
+        figures = ", ".join(
+            f"{key} {1e9 * x:.0f} ns"
+            if key in ("lanes", "one state", "pinocchio")
+            else f"{key} {x:.4g}"
+            for key, x in row.items()
+        )
+        print(f"  {name}: {figures}")
+    return found
+
+
+def _talos(talos: Any, pin: Any) -> dict[str, float]:
+    rng, model = np.random.default_rng(0), talos.model
+    q = [model.integrate(model.neutral(), rng.uniform(-1.0, 1.0, model.nv)) for _ in range(64)]
+    states = [np.array(q), *rng.uniform(-1.0, 1.0, (2, 64, model.nv))]
+    peer = talos.to_pinocchio()
+    data, one = peer.createData(), [x[0].copy() for x in states]
+    theirs = best(lambda: pin.computeRNEADerivatives(peer, data, *one), 1000)
+    return _timed(_torques(talos), states, theirs)
+
+
+def _call(kernel: Any, states: Any) -> Callable[[], Any]:
+    out = kernel(*states)
+    return lambda: kernel(*states, out=out)
+
+
+def _timed(kernel: Any, states: Any, peer: float | None = None) -> dict[str, float]:
+    count, single = len(states[0]), kernel.single()
+    one = [np.array(x[0]) for x in states]
+    row = {
+        "operations": float(sum(kernel.counts.values())),
+        "lanes": best(_call(kernel, states), 500) / count,
+        "one state": best(lambda: single.run(*one), 3000),
+        "compiled in s": kernel.compile_seconds,
+    }
+    if peer is not None:
+        row |= {"pinocchio": peer, "times faster": peer / row["lanes"]}
+    return row
+
+
+def _torques(mechanism: Any) -> Any:
+    """Return the kernel of the derivatives of the torques alone, as pinocchio gives them."""
+    model = mechanism.model
+    plain = traceable(model, "inverse_dynamics").function
+    sizes, n = {"q": model.nq, "v": model.nv, "a": model.nv}, model.nv
+
+    def derived(*state: Any) -> tuple[Any, ...]:
+        given, seeds = dict(zip(sizes, state, strict=True)), np.eye(3 * n).reshape(3, n, 3 * n)
+        rates = {"q": position_rates(model, given["q"], seeds[0]), "v": seeds[1], "a": seeds[2]}
+        return rates_along(lambda *x: plain(*x)[:1], given, rates, backward=True)[1]
+
+    return compile_kernel(derived, sizes, cache=None)
+
+
+def _regressor(mechanism: Any) -> Any:
+    """Return the kernel of the regressor of the torques alone, by the links of an arm."""
+    links = [f"lbr_iiwa_link_{k}.inertial" for k in range(1, 8)]
+    solver = mechanism.compile_derivatives(None, links)
+
+    def derived(*state: Any) -> tuple[Any, ...]:
+        found = solver.derived(*state)
+        return (found[len(found) // 2 + 2],)
+
+    return compile_kernel(derived, {"q": 7, "v": 7, "a": 7}, cache=None)
