@@ -274,7 +274,13 @@ def _value(
         return given[node[1]][node[2]]
     if op == "const":
         return node[1]
-    return operate(op, *(formed[k] for k in operands(node)), data=next(iter(data(node)), None))
+    try:
+        return operate(op, *(formed[k] for k in operands(node)), data=next(iter(data(node)), None))
+    except ZeroDivisionError:
+        raise KernelError(
+            "a number is divided by zero where it is derived: without mass a body has no centre; "
+            "derive by what is not zero, or by LINK.inertial"
+        ) from None
 
 
 def _partials(node: tuple[Any, ...], y: Any, given: list[Any]) -> tuple[Any, ...]:

@@ -1,15 +1,16 @@
 """Derivatives of joint loads of trees: imaginary steps, differences, pinocchio, scaling laws."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import ModelError, StateError
-from mbd_bridge.forces import JointSpring
+from mbd_bridge.base.errors import KernelError, ModelError, StateError
+from mbd_bridge.forces import Effect, ForceElement, JointSpring
 from mbd_bridge.loads.derivatives.loops import position_rates
+from mbd_bridge.model.spatial import zeros
 from tests.complex_steps import derivatives, varied
 from tests.robots import OWN, robot
 from tests.tolerances import DIFFERENCE, KERNEL
@@ -200,3 +201,38 @@ def test_a_motion_takes_the_place_of_its_states():
         mechanism.load_derivatives(motion, motion.v)
     with pytest.raises(StateError, match="zeros\\(nv\\) is rest"):
         mechanism.load_derivatives(motion.q)
+
+
+@dataclass(frozen=True)
+class Turns(ForceElement):
+    """A torque of a whole number of turns: there is nothing between them."""
+
+    joint: str
+    turns: int = 2
+
+    def units(self, model):
+        return {}
+
+    def effect(self, model, t, q, v, z=()):
+        return Effect(zeros(model.nv, q), {})
+
+
+def test_a_whole_number_has_no_slope():
+    mechanism, state, joint = arm()
+    with pytest.raises(ModelError, match="whole number, 2, and has no slope"):
+        mechanism.load_derivatives(*state, by="coil.turns", forces=[Turns(joint, name="coil")])
+
+
+def test_masses_of_a_body_without_mass_are_refused_and_its_inertial_numbers_are_not():
+    builder = (
+        mbd.Builder("ghost")
+        .link("arm", 0.0)
+        .link("tip", 0.0)
+        .joint("pin", "revolute", "base", "arm")
+    )
+    mechanism = mbd.Mechanism.build(builder.joint("weld", "fixed", "arm", "tip", (1, 0, 0)))
+    state = np.full((3, 1), 0.3)
+    with pytest.raises(KernelError, match="divided by zero"):
+        mechanism.load_derivatives(*state, by=["arm.mass", "tip.mass"])
+    found = mechanism.load_derivatives(*state, ["pin"], by="tip.inertial.m")
+    np.testing.assert_allclose(found.force[0, 2], 9.81, atol=1.5)

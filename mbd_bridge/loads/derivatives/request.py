@@ -16,7 +16,7 @@ rotation vector (rad) in the child's axes, as everywhere v is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -206,6 +206,12 @@ class Columns:
         owner, _, word = name.rpartition(".")
         element = self._elements[owner]
         value = getattr(getattr(element, "element", element), word, None)
+        hints = {one.name: one.type for one in fields(getattr(element, "element", element))}
+        if hints.get(word) in (int, "int", "int | None"):
+            raise ModelError(
+                f"by: {name!r} is a whole number, {value!r}, and has no slope; compare machines "
+                f"that have others"
+            )
         # of a name that it has not, and of what is no number, `ElementParameters.of` says so
         known = isinstance(value, float | int | tuple) and not isinstance(value, bool)
         numbers = np.array(value if known else 0.0, dtype=np.float64)
