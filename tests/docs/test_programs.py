@@ -107,6 +107,19 @@ def test_the_page_prints_what_scipys_integrators_do_with_kimyou97s_spring() -> N
     assert all(prints(cell, x) for cell, x in zip(shown, np.delete(soft, [2, 4]), strict=True))
 
 
+def test_lee94s_rssr_moves_as_in_exudyn(monkeypatch) -> None:
+    """Fig 5, with twice the page's step; ours as the page prints it."""
+    pytest.importorskip("exudyn")
+    rssr = program("verification/rssr.py")
+    monkeypatch.setattr(rssr, "TURNS", 1)
+    exact, run, other = rssr.ours(1e-4), rssr.ours(1e-3), rssr.exudyn(2e-3)
+    known = rows("verification.md", "2 s of motion")
+    error = np.abs(run.upward - exact.upward).max()
+    assert prints(known["mbd_bridge, 1 ms, a whole call of `simulate`"][1], error)
+    right = np.interp(other.time, exact.time, exact.upward)
+    assert np.abs(other.upward - right).max() < 0.05 < 1e-2 * np.abs(right).max()
+
+
 def test_kimyou97s_simulations_run_beside_exudyn(tmp_path: Path, capsys, monkeypatch) -> None:
     """With few steps of Exudyn's, which come nearer by their square."""
     pytest.importorskip("exudyn")
