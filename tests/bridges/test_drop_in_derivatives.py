@@ -133,7 +133,7 @@ def test_what_is_too_large_to_compile_is_solved_by_lapack(monkeypatch: pytest.Mo
             np.testing.assert_allclose(x, y, atol=1e-9 * np.abs(y).max())
 
 
-def test_single_calls_are_quicker_than_pinocchios() -> None:
+def test_a_single_state_takes_no_longer_than_twice_pinocchios_time() -> None:
     """0.65 and 3.0 us of machine code and pinocchio's algorithm; Python takes more."""
     import timeit
 
