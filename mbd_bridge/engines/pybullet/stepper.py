@@ -102,10 +102,11 @@ class StepLoads:
         tau: Array,
         wrenches: Wrenches,
         request: LoadRequest,
+        t: float,
     ) -> JointLoads:
         """Return the loads asked for at the accelerations that forces and wrenches give."""
         model = self.model
-        answer = self._core.answer(q, v, tau, self.on_bodies(wrenches))
+        answer = self._core.answer(q, v, tau, self.on_bodies(wrenches), t)
         form = replace(request, links=self._links).form
         if form not in self._solvers:
             self._solvers[form] = LoadSolver(model, form)
@@ -113,7 +114,7 @@ class StepLoads:
         if form.convention != request.convention:
             solver = solver.at(request.convention.at)
         lam = answer.lam[0] if model.has_loops else None
-        return solver(q, v, answer.a[0], self._in_links(q, wrenches), lam=lam)
+        return solver(q, v, answer.a[0], self._in_links(q, wrenches), lam=lam, t=t)
 
     def _in_links(self, q: Array, wrenches: Wrenches) -> Array:
         """Return the wrenches (L, 6) at their links' origins, in their axes."""
@@ -129,7 +130,10 @@ class StepLoads:
 SAME = 1e-6
 """How far pybullet's gravity may be from the mechanism's, m/s²."""
 
-WITHOUT_ELEMENTS = "force elements of the machine do not act in a Stepper"
+WITHOUT_ELEMENTS = (
+    "the force elements of the machine's .forces.yaml do not act here; in "
+    "Stepper(mbd.load(path), client, body) they do"
+)
 
 KEPT = "to let those of pybullet's body act: Stepper(..., release=False)"
 
@@ -168,7 +172,8 @@ class Stepper(Extended):
 
     Parameters
     ----------
-    mechanism : a `Mechanism` (or its model) of the file that the body was loaded from
+    mechanism : a `Mechanism` (or its model) of the file that the body was loaded from; its force
+        elements act (`Mechanism.forces`)
     client : number of the connection, from ``pybullet.connect``
     body : number of the body, from ``pybullet.loadURDF``
     q, v : state to start from; what pybullet's body has if not given
@@ -220,17 +225,17 @@ class Stepper(Extended):
         self.client, self.substeps, self.time = Client(client), substeps, 0.0
         self.body = LoadedBody(self.model, self.client, body)
         self.body.need_states()
+        system = System(mechanism)
         if flag("release", release):
             self.body.release_joints()
-            unused = left_out(self.model, "this motion")
+            unused = left_out(self.model, "this motion", system.replaced)
             if unused:
                 warn(f"{unused}; {KEPT}")
+        _check_elements(system, release)
         self.body.take_away_air()
         alike = self.body.warn_of_other_inertia()
-        if getattr(mechanism, "forces", ()):
-            warn(WITHOUT_ELEMENTS)
         self._put(q, v)
-        self._core = CoupledStep(self.model, self.q, self.v, integrator=integrator)
+        self._core = CoupledStep(system, self.q, self.v, integrator=integrator)
         self._loads = StepLoads(self.model, self._core)
         self._core.prepare()
         self._tree = TreeForces(self.body, released=release, alike=alike)
@@ -266,7 +271,7 @@ class Stepper(Extended):
         Notes
         -----
         The mechanism gets the gravity that pybullet has now: set it before. Links that bend
-        (``NAME.flex.yaml``) are refused.
+        (``NAME.flex.yaml``) are refused, and force elements (``NAME.forces.yaml``) do not act.
         """
         link = Client(client)
         check_beside(path)
@@ -303,7 +308,7 @@ class Stepper(Extended):
         self.touches: tuple[Touch, ...] = ()
         self.unread: dict[str, Array] = {}
         self._pushed: _Pushed | None = None
-        self._start: tuple[Array, Array, dict[int, Array]] = self.q, self.v, {}
+        self._start: tuple[Array, Array, dict[int, Array], float] = self.q, self.v, {}, self.time
         self._write(self.q, self.v)
 
     def _write(self, q: Array, v: Array) -> None:
@@ -396,7 +401,7 @@ class Stepper(Extended):
         on_bodies = self._loads.on_bodies(wrenches) + touched
         for link, wrench in from_others.items():
             wrenches[link] = wrenches.get(link, 0.0) + wrench
-        self.tau, self._start = tau + driving, (q, v, wrenches)
+        self.tau, self._start = tau + driving, (q, v, wrenches, self.time)
         if driving.any():
             jump, impulse = self._jump(driving, on_bodies, h)
             v, tau = v + jump, self.tau - impulse / h
@@ -467,9 +472,12 @@ class Stepper(Extended):
                 f"give torques and forces by step(torque=, external=) instead of TORQUE_CONTROL "
                 f"and applyExternalForce, or import mbd_bridge.engines.pybullet as pybullet"
             )
-        q, v, wrenches = self._start
-        request = LoadRequest.of(self.model, joints, on=on, at=at, in_=in_, actuated=())
-        return self._loads(q, v, self.tau, wrenches, request)
+        q, v, wrenches, t = self._start
+        forces = self._core.system.forces
+        request = LoadRequest.of(
+            self.model, joints, on=on, at=at, in_=in_, actuated=(), forces=forces
+        )
+        return self._loads(q, v, self.tau, wrenches, request, t)
 
     def __repr__(self) -> str:
         return f"Stepper({self.model.name!r}: body {self.body.number}, t = {self.time:.6g} s)"
@@ -533,6 +541,20 @@ def _kept(values: Array) -> Array:
     """Return an array that nobody writes to by mistake."""
     values.flags.writeable = False
     return values
+
+
+def _check_elements(system: System, release: bool) -> None:
+    """Refuse force elements that would act twice, or whose states loads cannot ask for."""
+    if system.nz:
+        raise ModelError(
+            f"force elements with states of their own ({some([*system.states.names], 4)}) cannot "
+            f"act in a Stepper: mechanism.with_forces(...) without them"
+        )
+    if system.replaced and not release:
+        raise ModelError(
+            "with release=False pybullet's damping and stops act, and force elements stand for "
+            "those of the file: mechanism.with_forces(...) without these, or release=True"
+        )
 
 
 def check_beside(path: str | PathLike[str]) -> None:
