@@ -284,14 +284,14 @@ def report(
     """
     from mbd_bridge.files.whole_file import check_place
     from mbd_bridge.reports import Subject, TitleBlock, write_report
+    from mbd_bridge.reports.printing import installed_browser
     from mbd_bridge.view.scales import check_factor
 
     path = file_path("path", path)
-    if not path.lower().endswith((".html", ".htm")):
-        raise FileError(
-            "expected a name that ends with .html: the page is HTML (a browser prints it to PDF)",
-            path,
-        )
+    if not path.lower().endswith((".html", ".htm", ".pdf")):
+        raise FileError("expected a name that ends with .html or .pdf", path)
+    if path.lower().endswith(".pdf"):
+        installed_browser()  # before the work
     check_place(path)
     title = TitleBlock.of(**part(TitleOptions, options))
     factor = check_factor(machine.model, options["exaggerate"])

@@ -42,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
     add_motions(parser)
-    add_output(parser, "page to write", "FILE.html", required=True)
+    add_output(
+        parser,
+        "page to write: .html, or .pdf, which an installed Chromium, Chrome or Edge prints",
+        "FILE",
+        required=True,
+    )
     shared.add_joints(parser, "whose loads; default: all, the cut ones too")
     shared.add_exponents(parser)
     add_stated(parser)

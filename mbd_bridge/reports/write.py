@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbd_bridge import __version__
@@ -25,6 +25,7 @@ from mbd_bridge.motion.peak import Use
 from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports import figures
 from mbd_bridge.reports.page import page, paragraph, subsection, table, verdict
+from mbd_bridge.reports.printing import print_page
 from mbd_bridge.reports.sizing import Sizing, sizing_table, sizings
 from mbd_bridge.reports.title import TitleBlock
 from mbd_bridge.solve import LoopReport
@@ -114,12 +115,15 @@ def kind_of(found: Report) -> str:
     return "good" if found.passed else "bad"
 
 
-def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> str:
+def summary(
+    cases: LoadCases, agreement: Report | None, actuators: Actuated, shown: str = ""
+) -> str:
     """Return verdicts, the joints' largest loads, and notes as HTML.
 
     Parameters
     ----------
     actuators : what they need, by case
+    shown : the machine as it is seen
     """
     parts = [
         _checked(agreement),
@@ -127,6 +131,7 @@ def summary(cases: LoadCases, agreement: Report | None, actuators: Actuated) -> 
         *(one.in_short(cases) for one in added_sections() if hasattr(one, "in_short")),
         _undetermined(cases),
         joints(cases),
+        shown,
         *_notes(cases),
     ]
     return "\n".join(filter(None, parts))
@@ -389,8 +394,11 @@ def _added() -> list[tuple[str, Callable[[LoadHistory], str]]]:
 
 
 def write_report(path: str | PathLike[str], subject: Subject) -> None:
-    """Write the page; the file is there when it is whole."""
+    """Write the page, as PDF if its name says so; the file is there when it is whole."""
     text = report_page(subject)
+    if fspath(path).lower().endswith(".pdf"):
+        print_page(text, path)
+        return
     with whole_file(path) as file:
         file.write(text)
 
@@ -408,11 +416,11 @@ def report_page(subject: Subject) -> str:
     else:
         lead += f"{', '.join(case.name for case in cases.cases)}. "
     lead += f"Computed by mbd_bridge {__version__}."
-    sections = [("In short", summary(cases, subject.agreement, actuators))]
+    sections = [("In short", summary(cases, subject.agreement, actuators, _seen(subject)))]
     if len(cases) > 1:
         sections.append(("Load cases", load_cases(cases)))
     sections += [
-        ("The machine", _machine(subject)),
+        ("The machine", machine(subject.model, subject.loops)),
         ("Joint loads", of_each(cases, lambda x: _loads(x) + figures.along_time(x))),
     ]
     parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
@@ -452,8 +460,8 @@ def _assumptions(cases: LoadCases) -> str:
     )
 
 
-def _machine(subject: Subject) -> str:
-    """Return the machine in 3-D for screens, as a picture for paper, its tree and its loops."""
+def _seen(subject: Subject) -> str:
+    """Return the machine in 3-D for screens, as a picture for paper."""
     if subject.picture is None:
         shown = paragraph(subject.caption, "note") if subject.caption else ""
     else:
@@ -463,4 +471,4 @@ def _machine(subject: Subject) -> str:
     if subject.scene is not None:
         part = viewer_part(subject.scene)
         shown += f'<div class="screen">{part}</div>' if subject.picture is not None else part
-    return shown + machine(subject.model, subject.loops)
+    return shown

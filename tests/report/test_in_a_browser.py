@@ -156,3 +156,13 @@ def test_the_page_asked_for_nothing_and_complained_of_nothing(seen, files, name)
 def _plain(text: str) -> str:
     """Return letters without blanks: lines are broken elsewhere, and ligatures are one glyph."""
     return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+
+
+def test_the_first_sheet_of_a_pdf_has_verdict_picture_and_largest_loads(arm, tmp_path):
+    arm.report(tmp_path / "arm.pdf", MOTION, JOINTS, view=False)
+    first, *others = pages((tmp_path / "arm.pdf").read_bytes())
+    assert others
+    place = 0
+    for said in ("In short", "Checked: ", "Largest loads.", *JOINTS, "At t = "):
+        place = _plain(first).index(_plain(said), place)
+    assert b"/Subtype /Image" in (tmp_path / "arm.pdf").read_bytes()

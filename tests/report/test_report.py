@@ -18,6 +18,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MissingPackageError, StateError
 from mbd_bridge.cli import main
 from mbd_bridge.engines.crosscheck import Report, Row
+from mbd_bridge.reports import printing
 from mbd_bridge.reports.write import agreement
 from tests.report.texts import by_heading, si
 
@@ -327,7 +328,25 @@ def test_on_a_terminal_the_command_shows_how_far_it_is(tmp_path):
     assert re.search(r"reading and computing .* 100 %", seen), seen
 
 
-def test_a_page_is_no_pdf(arm, tmp_path):
-    with pytest.raises(FileError, match=r"x\.pdf: expected a name that ends with \.html"):
-        arm.report(tmp_path / "x.pdf", MOTION)
+def test_a_page_is_no_text(arm, tmp_path):
+    with pytest.raises(FileError, match=r"x\.txt: expected a name that ends with \.html or \.pdf"):
+        arm.report(tmp_path / "x.txt", MOTION)
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_browser_a_pdf_is_refused_before_the_work(arm, tmp_path, monkeypatch):
+    monkeypatch.setattr(printing.shutil, "which", lambda name: None)
+    with pytest.raises(MissingPackageError, match=r"none of them is installed.*write \.html"):
+        arm.report(tmp_path / "x.pdf", "not looked for")
+
+
+@pytest.mark.parametrize(("words", "said"), [("exit 3", "boom"), ("exec sleep 9", "timed out")])
+def test_a_browser_that_prints_nothing_leaves_no_file(arm, tmp_path, monkeypatch, words, said):
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\necho boom >&2\n{words}\n")
+    browser.chmod(0o755)
+    monkeypatch.setattr(printing, "BROWSERS", (str(browser),))
+    monkeypatch.setattr(printing, "SECONDS", 1.0)
+    with pytest.raises(mbd.MbdError, match=f"printed no page: .*{said}.*; write .html"):
+        printing.print_page("<p>", tmp_path / "x.pdf")
+    assert [file.name for file in tmp_path.iterdir()] == ["browser"]
