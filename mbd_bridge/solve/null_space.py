@@ -172,12 +172,13 @@ class Decomposition:
 
     def independent(self, V2: Array, v: Array) -> Array:
         """Return the independent velocities ż (dof,) of velocities v (nv,) that keep the loops."""
-        return np.asarray(V2.T @ (v * self.scale**-2.0))
+        own, _ = self.own_velocities(V2, v)
+        return np.concatenate([(v / self.scale)[self._others], own])
 
     def own_velocities(self, V2: Array, v: Array) -> tuple[Array, Array]:
         """Return the independent ones, and all without dimension, of coordinates in loops."""
-        own = self._loop
-        return self.independent(V2, v)[self.free :], (v / self.scale)[own]
+        sizes = v / self.scale
+        return V2[:, self.free :].T @ (sizes / self.scale), sizes[self._loop]
 
     def first(self, phi_q: Array, before: Array | None = None) -> Array:
         """Return the memory of a position, by LAPACK; `before` is one to whose V2 it turns."""

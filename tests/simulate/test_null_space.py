@@ -170,6 +170,21 @@ def test_independent_velocities_are_refused_where_nobody_integrates_them(options
         bar.simulate(0.1, coordinates="independent", **options, **start)
 
 
+@pytest.mark.parametrize(("name", "seconds"), [("crank_rocker", 4.0), ("ralf", 0.3), ("rssr", 1.0)])
+def test_independent_velocities_of_a_motion_are_smooth_and_hold_all_of_it(name, seconds):
+    """Full turns of a four-bar, and the fall of RALF."""
+    machine, start = moving(name)
+    run = machine.simulate(seconds, every=4, **start)
+    rates, sizes = run.independent_velocities, run.v / machine.model.velocity_scale
+    assert rates.shape == (len(run.time), run.facts["dof"])
+    assert np.allclose((rates**2).sum(axis=1), (sizes**2).sum(axis=1), rtol=1e-9, atol=1e-12)
+    if name == "crank_rocker":
+        assert np.ptp(run.q[:, 0]) > 2 * np.pi
+        assert len(set(np.sign(rates[:, 0]))) == 1
+    jumps, moves = (np.abs(np.diff(x, axis=0)).max() for x in (rates, sizes))
+    assert jumps < 2.0 * moves
+
+
 def test_the_criteria_are_settings():
     bar, found = moving("crank_rocker"), {}
     for ratio in (0.5, 0.95, 0.999):

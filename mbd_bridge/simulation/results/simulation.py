@@ -32,6 +32,8 @@ from mbd_bridge.simulation.results.interpolation import Between, State
 from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_loads, some_of
 from mbd_bridge.simulation.run.events import Events, Watch, check_watches
 from mbd_bridge.simulation.run.problem import History
+from mbd_bridge.simulation.steps.compiled import independent_velocities
+from mbd_bridge.simulation.steps.step_result import Now
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.actuation import actuated_velocities
@@ -205,6 +207,17 @@ class Simulation(Recorded, AlongTime, Extended):
     def _acting(self) -> tuple[Array, Array, Array]:
         """Torques (K, nv), wrenches (K, L, 6) in the axes of their links, forces of these."""
         return self.trajectory.acting(self.time, self.q, self.v, self.samples, self.z)
+
+    @cached_property
+    def independent_velocities(self) -> Array:
+        """Z' = V2ᵀ q' (K, dof), independent velocities of the records (LeeJoo90 (45)).
+
+        V2 is an orthonormal basis of the null space of the loops, of velocities divided by
+        `Model.velocity_scale`: decomposed at each record, and turned as little as can be from one
+        to the next, so that records must not be far apart. Coordinates in no loop come first.
+        """
+        records = zip(self.time.tolist(), self.q, self.v, self.z, strict=True)
+        return independent_velocities(self.trajectory, [Now(*record) for record in records])
 
     @cached_property
     def loads(self) -> JointLoads:

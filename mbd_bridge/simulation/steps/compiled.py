@@ -31,6 +31,7 @@ from mbd_bridge.simulation.acts import NONE, Acting, Numbers, instant_in_step, k
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.tables import length_to
+from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.detour import detour_of
 from mbd_bridge.simulation.steps.explicit import (
     explicit_start,
@@ -480,6 +481,23 @@ class Start:
             return self.begun(now)
         memory: Any = self._memory.stretched(now.carried[self._nz :], ratio)
         return now._replace(carried=np.concatenate([now.carried[: self._nz], memory]))
+
+
+def independent_velocities(trajectory: Trajectory, places: Sequence[Now]) -> Array:
+    """Return z' = V2ᵀ q' (K, dof) along a motion (LeeJoo90 (45)), without dimension.
+
+    V2 is decomposed at each place, and turned as little as can be from one to the next.
+    """
+    first, system = places[0], trajectory.system
+    rows = independent_rows(trajectory.model, first.q, trajectory.motions, first.v)
+    step = SystemStep(system, rows, NullSpace("svd"))
+    if step.basis is None:
+        return np.array([now.v / trajectory.model.velocity_scale for now in places])
+    start, found, last = Start(trajectory, step), [], None
+    for now in places:
+        last = start.begun(now, last)
+        found.append(step.basis.independent(last.carried[system.nz :], now.v))
+    return np.array(found)
 
 
 class Continued:
