@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.engines.crosscheck.motion import FORCES, LOAD
+from mbd_bridge.engines.crosscheck.motion import FORCES, LOAD, with_motions
 from tests.robots import OWN, heavier
 
 ARM, MOTION = OWN / "kuka_iiwa.urdf", str(OWN / "kuka_iiwa_motion.csv")
@@ -92,6 +92,16 @@ def test_elements_in_cut_joints_and_between_links_of_loops_count_once():
     robot = robot.with_forces(elements)
     report = robot.crosscheck(motion, actuated="crank")
     assert report.passed, str(report)
+
+
+def test_loops_that_nobody_compares_at_random_states_are_compared_along_a_motion():
+    actuated = ("swivel_1", "tilt_1", "leg_1", "swivel_2", "tilt_2", "leg_3")
+    robot, motion = closed("stewart", actuated)
+    random = robot.crosscheck(states=2)
+    assert random.open_loops and "of the open tree" in random.verdict
+    along = robot.crosscheck(motion, actuated=actuated)
+    assert with_motions(random, {"": along}).verdict == "agreement"
+    assert with_motions(random, {}).verdict == random.verdict
 
 
 def test_a_wrong_load_of_a_loop_joint_is_seen(monkeypatch):

@@ -413,7 +413,7 @@ def _about_loops(
 ) -> list[str]:
     """Add rows with the loops closed; return why there are none."""
     loops = ", ".join(cut.name for cut in model.cuts)
-    alone = f"nothing about the loops ({loops}): what is compared is the open tree"
+    alone = f"nothing about the loops ({loops}) at random states: those are of the open tree"
     if pybullet is False:
         return [alone]
     try:

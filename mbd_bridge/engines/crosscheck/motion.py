@@ -225,7 +225,10 @@ class MotionCheck:
 
 
 def with_motions(found: Report, motions: Mapping[str, Report]) -> Report:
-    """Return a comparison with others along motions by name, a row for the loads of all joints."""
+    """Return a comparison with others along motions by name, a row for the loads of all joints.
+
+    There loops are closed: their loads act on the tree.
+    """
     every, where = list(found.rows), [found.at]
     for name, other in motions.items():
         rows = list[Row]()
@@ -241,7 +244,9 @@ def with_motions(found: Report, motions: Mapping[str, Report]) -> Report:
             rows += [row for row in each if row.quantity == FORCES]
         along = f"along {name or 'the motion'}"
         every += [replace(row, quantity=f"{row.quantity} {along}") for row in rows]
-    return replace(found, rows=tuple(every), where=" and ".join(where))
+    closed = motions and all(other.rows for other in motions.values())
+    loops = () if closed else found.open_loops
+    return replace(found, rows=tuple(every), open_loops=loops, where=" and ".join(where))
 
 
 def _push(pushes: list[dict[int, Array]], link: int, wrenches: Array) -> None:
