@@ -44,7 +44,7 @@ def close(found, expected, tolerance):
     np.testing.assert_allclose(found, expected, atol=tolerance * scale, rtol=0.0)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_derivatives_of_loads_are_those_of_imaginary_steps(seed):
     mechanism, state = machine(seed)
     rng = np.random.default_rng(seed + 100)
@@ -69,7 +69,7 @@ def test_derivatives_of_loads_are_those_of_imaginary_steps(seed):
     np.testing.assert_array_equal(found.loads.wrench, same.wrench)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_derivatives_by_numbers_of_the_model_are_those_of_differences(seed):
     mechanism, state = machine(seed)
     found = mechanism.load_derivatives(

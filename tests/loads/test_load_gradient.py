@@ -1,5 +1,7 @@
 """Gradients of numbers made of loads: backwards is what forwards gives, in trees and loops."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,13 @@ def test_derivatives_in_c_have_the_digits_of_the_kernel(tmp_path):
         getattr(library, name)(*pointers(given), *pointers(out))
         for ours, theirs in zip(kernel(*inputs), out, strict=True):
             np.testing.assert_array_equal(theirs, ours)
+
+
+def test_solvers_travel_to_other_processes():
+    solver = mbd.load(OWN / "kuka_iiwa.urdf").compile_derivatives(["lbr_iiwa_joint_2"], "q")
+    gradient = pickle.loads(pickle.dumps(solver.gradient("lbr_iiwa_joint_2.force")))
+    state = np.full((3, 7), 0.3)
+    expected = pickle.loads(pickle.dumps(solver))(*state)
+    force = expected.loads.force[0]
+    found = gradient(*state)
+    same(found.value * found.gradient, force @ expected["lbr_iiwa_joint_2"].force)

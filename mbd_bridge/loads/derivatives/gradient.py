@@ -67,7 +67,7 @@ class GradientSolver:
     """
 
     def __init__(self, solver: DerivativeSolver, of: str | LoadFunction) -> None:
-        self._solver = solver
+        self._solver, self._given = solver, of
         loads = solver.loads
         self._of = self._named(of) if isinstance(of, str) else of
         sizes = dict(loads.kernel.inputs)
@@ -84,6 +84,10 @@ class GradientSolver:
         self.kernel: Kernel = model_kernel(
             solver.model, "load_gradient", sizes, names, self._derived, request
         )
+
+    def __reduce__(self) -> tuple[type[GradientSolver], tuple[Any, ...]]:
+        """Return what makes it again: machine code does not travel, it is found or made there."""
+        return GradientSolver, (self._solver, self._given)
 
     def __call__(
         self,
