@@ -85,3 +85,17 @@ def test_one_state_has_no_peak():
     still = np.zeros(7)
     with pytest.raises(StateError, match="those of a motion"):
         robot.load_derivatives(still, still, still, by="q").sensitivities()
+
+
+def test_what_is_rounding_has_no_slope():
+    robot = mbd.load(OWN / "four_bar.urdf")
+    states = [
+        robot.assemble({"crank": x}, fixed="crank", velocity={"crank": 2.0})
+        for x in np.linspace(0.2, 1.0, 9)
+    ]
+    q, v, a = (np.array([getattr(state, name) for state in states]) for name in "qva")
+    slopes = robot.load_derivatives(q, v, a, ["coupler_pin"], by="coupler.mass", actuated="crank")
+    force, moment = slopes.sensitivities()["coupler_pin"]
+    assert force.peak > 1.0
+    assert moment.peak == moment.rms == 0.0  # a pin has none about its axis
+    assert np.isnan([moment.d_peak, moment.d_rms]).all()

@@ -74,7 +74,8 @@ class LoadSensitivity:
     @property
     def d_rms(self) -> Array:
         """Its derivatives (K,)."""
-        return np.asarray(self._slopes / (max(self._count, 1) * self.rms or np.nan))
+        whole = np.full(len(self.d_peak), np.nan) if self._count == 0 else self._slopes
+        return np.asarray(whole / (max(self._count, 1) * self.rms or np.nan))
 
     def add(self, time: Array, vectors: Array, slopes: Array) -> None:
         """Take in the next states: times (N,), vectors (N, n) and their derivatives (N, n, K)."""
@@ -137,10 +138,13 @@ class SensitivityCounter:
         self._rows: dict[tuple[str, str], LoadSensitivity] = {}
         self._sure: dict[tuple[str, str], Array] = {}
         self._columns: tuple[Column, ...] = ()
+        self._floors: dict[str, float] = {}
 
     def add(self, slopes: LoadDerivatives) -> None:
         """Take in the next piece: derivatives at N states, with their times."""
         self._columns, time = slopes.columns, slopes.loads.time
+        for unit, floor in slopes.loads.round_off.floors.items():
+            self._floors[unit] = max(floor, self._floors.get(unit, 0.0))
         times = np.arange(float(len(slopes.force))) if time is None else time
         for joint, quantity, unit, vectors, rates, sure in _quantities(slopes):
             place = joint, quantity
@@ -152,9 +156,15 @@ class SensitivityCounter:
                 row.add(times, vectors[:, kept], rates[:, kept])
 
     def result(self) -> LoadSensitivities:
-        """Return what came of the pieces so far."""
-        rows = tuple(row for row in self._rows.values() if row.peak >= 0.0)
-        return LoadSensitivities(rows, self._columns)
+        """Return what came of the pieces so far; what is rounding is zero, and has no slope."""
+        rows = []
+        for row in self._rows.values():
+            if 0.0 <= row.peak <= self._floors.get(row.unit, 0.0):
+                nothing = np.full(len(self._columns), np.nan)
+                row = LoadSensitivity(row.joint, row.quantity, row.unit, 0.0, row.time, nothing)
+            if row.peak >= 0.0:
+                rows.append(row)
+        return LoadSensitivities(tuple(rows), self._columns)
 
 
 def _quantities(
