@@ -16,8 +16,8 @@ from mbd_bridge.kernels.elementary_functions import (
     SIN,
     TWO_OVER_PI,
 )
-from mbd_bridge.kernels.helper_text import helper_name, helpers_of, recipe_of
 from mbd_bridge.kernels.instructions import Program, depth_first, lower
+from mbd_bridge.kernels.llvm_operations import helper_name, helpers_of, recipe_of
 from mbd_bridge.kernels.ops import OPERATIONS, ROUTINE_CALLS, SINES
 from mbd_bridge.kernels.recipe import Instruction
 from mbd_bridge.kernels.table import PolynomialTable, arrays

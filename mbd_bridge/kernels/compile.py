@@ -11,7 +11,7 @@ from mbd_bridge.kernels import cache as addresses, machine
 from mbd_bridge.kernels.cache import DEFAULT_CACHE, Artifact, Cache, Store
 from mbd_bridge.kernels.instructions import TracedSource
 from mbd_bridge.kernels.kernel import Kernel
-from mbd_bridge.kernels.module_text import batch_module
+from mbd_bridge.kernels.llvm_module import batch_module
 from mbd_bridge.kernels.tracing import Traceable
 
 LANES = (2, 4, 8, 16)

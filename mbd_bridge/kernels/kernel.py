@@ -28,7 +28,7 @@ from mbd_bridge.kernels import layout, machine
 from mbd_bridge.kernels.cache import Artifact, Store
 from mbd_bridge.kernels.instructions import Program, TracedSource
 from mbd_bridge.kernels.layout import Floats, Layout
-from mbd_bridge.kernels.module_text import single_module
+from mbd_bridge.kernels.llvm_module import single_module
 from mbd_bridge.kernels.tracing import Graph
 
 # One state at a time, with as little between the caller and the machine code as Python allows.

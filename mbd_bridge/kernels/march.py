@@ -36,7 +36,7 @@ from mbd_bridge.kernels import cache as addresses, machine
 from mbd_bridge.kernels.cache import DEFAULT_CACHE, Artifact, Cache, Store
 from mbd_bridge.kernels.instructions import Program, TracedSource, depth_first, reordered
 from mbd_bridge.kernels.layout import Floats
-from mbd_bridge.kernels.march_text import march_module
+from mbd_bridge.kernels.llvm_march import march_module
 from mbd_bridge.kernels.ops import OPERATIONS, SINES
 from mbd_bridge.kernels.recipe import Instruction
 from mbd_bridge.kernels.tracing import Traceable

@@ -1,6 +1,6 @@
 """The operations: for each one what every pass wants to know of it.
 
-To add an operation: a row here, and its text in `helper_text` (LLVM) and `c_text`; where it is more
+To add an operation: a row here, and its text in `llvm_operations` and `c_text`; where it is more
 than one machine instruction, a recipe in `elementary_functions` instead; a function in
 `mbd_bridge.functions`; a line in its tests.
 """
@@ -193,7 +193,7 @@ OPERATIONS: dict[str, Operation] = {
 COMPARISONS = ("lt", "le", "eq", "ne")
 
 SINES = ("sin", "cos")
-"""Formed together by ``@sincos`` (`helper_text`), and in machine code of one state side by side."""
+"""Formed together by ``@sincos`` (`llvm_operations`), in code of one state side by side."""
 
 CALLS = frozenset(
     [*SINES, *(name for name, operation in OPERATIONS.items() if operation.recipe is not None)]

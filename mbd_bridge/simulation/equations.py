@@ -32,7 +32,7 @@ from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.outputs import STATE
 from mbd_bridge.simulation.start import independent_rows, start_state
 from mbd_bridge.simulation.steps.runge_kutta import residuals, slopes
-from mbd_bridge.simulation.steps.step_result import CARRIED
+from mbd_bridge.simulation.steps.trusted_step import CARRIED
 from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import Closed

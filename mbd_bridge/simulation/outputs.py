@@ -33,7 +33,7 @@ from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.options import OutputOptions
 from mbd_bridge.simulation.signals.signal import StateFunction
-from mbd_bridge.simulation.steps.step_result import carried
+from mbd_bridge.simulation.steps.trusted_step import carried
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.factor import minimum_norm_multipliers
 from mbd_bridge.solve.tolerances import DOUBTFUL_RISK

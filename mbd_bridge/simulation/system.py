@@ -56,7 +56,7 @@ from mbd_bridge.simulation.signals.prescribed import (
 from mbd_bridge.simulation.signals.signal import HELD, Signal, TracedSignal
 from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, check_covers
 from mbd_bridge.simulation.steps.schemes import RK4, Scheme
-from mbd_bridge.simulation.steps.step_result import fed_back
+from mbd_bridge.simulation.steps.trusted_step import fed_back
 from mbd_bridge.solve.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class System(Extended):
 
     @property
     def fed_back(self) -> dict[str, int]:
-        """What a Runge-Kutta step gives to the next one; see `step_result`."""
+        """What a Runge-Kutta step gives to the next one; see `trusted_step`."""
         return fed_back(self.model, self.nz)
 
     @property

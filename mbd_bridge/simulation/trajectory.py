@@ -21,7 +21,7 @@ from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.signal import Constant, TracedSignal, jets
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from mbd_bridge.simulation.steps.runge_kutta import Stage
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.system import System
 
 

@@ -49,7 +49,7 @@ from mbd_bridge.simulation.signals.signal import Constant
 from mbd_bridge.simulation.steps.compiled import SystemStep
 from mbd_bridge.simulation.steps.runge_kutta import residuals, slopes
 from mbd_bridge.simulation.steps.schemes import Scheme
-from mbd_bridge.simulation.steps.step_result import CARRIED
+from mbd_bridge.simulation.steps.trusted_step import CARRIED
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import held
 

@@ -12,7 +12,7 @@ from mbd_bridge.kernels.march import MOST_LANES, March
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import RK4
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests.robots import own_urdfs
 

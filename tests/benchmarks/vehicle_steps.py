@@ -12,7 +12,7 @@ from mbd_bridge.kernels import machine
 from mbd_bridge.kernels.march import March, compile_march
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import RK4
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests.vehicles.scripts import example
 

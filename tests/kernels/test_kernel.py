@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mbd_bridge.base.errors import KernelError, StateError
-from mbd_bridge.kernels import body_text, compile_kernel, machine, places, trace
+from mbd_bridge.kernels import compile_kernel, llvm_body, machine, places, trace
 from mbd_bridge.kernels.instructions import lower
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
@@ -314,8 +314,8 @@ def test_cutting_the_body_into_parts_changes_no_digit(kernel, monkeypatch, lengt
 
 @pytest.mark.parametrize(("long", "block"), [(1, 1), (6, 4), (20, 9)])
 def test_blocks_of_a_long_function_change_no_digit(kernel, monkeypatch, long, block):
-    monkeypatch.setattr(body_text, "LONG", long)
-    monkeypatch.setattr(body_text, "BLOCK", block)
+    monkeypatch.setattr(llvm_body, "LONG", long)
+    monkeypatch.setattr(llvm_body, "BLOCK", block)
     monkeypatch.setattr(machine, "QUICK", 0)
     cut = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=kernel.lanes)
     q, v = states(21, seed=10)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbd_bridge import functions as fn
-from mbd_bridge.kernels import body_text, c_source, compile_kernel, places
+from mbd_bridge.kernels import c_source, compile_kernel, llvm_body, places
 from tests.kernels.c_library import build, pointers
 from tests.kernels.functions import FUNCTIONS, SEED, sizes
 
@@ -173,8 +173,8 @@ def test_conditions_wait_between_the_parts_of_a_long_function(monkeypatch):
     p = SEED.normal(size=(50, 2))
     whole = compile_kernel(everything, {"q": 2}, cache=None)(p)
     monkeypatch.setattr(places, "PART_LENGTH", 7)
-    monkeypatch.setattr(body_text, "LONG", 3)
-    monkeypatch.setattr(body_text, "BLOCK", 2)
+    monkeypatch.setattr(llvm_body, "LONG", 3)
+    monkeypatch.setattr(llvm_body, "BLOCK", 2)
     cut = compile_kernel(everything, {"q": 2}, cache=None)(p)
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -12,7 +12,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.simulation.guards.energy import energy_kernel
-from mbd_bridge.simulation.steps import passage, step_result, stepping
+from mbd_bridge.simulation.steps import passage, stepping, trusted_step
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from tests.crossings import curve
@@ -79,7 +79,7 @@ def test_steps_that_are_not_trusted_are_taken_by_a_passage(monkeypatch):
         passage.Passage, "ahead", lambda *given, **more: passed.append(1) or ahead(*given, **more)
     )
     monkeypatch.setattr(stepping, "STEP_RISK", 1e3)
-    monkeypatch.setattr(step_result, "STEP_RISK", 1e3)
+    monkeypatch.setattr(trusted_step, "STEP_RISK", 1e3)
     monkeypatch.setattr(passage, "STEP_RISK", 1e3)
     for _ in range(1800):
         state = core(*state, tau, none, 1e-3)

@@ -8,7 +8,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.simulation.guards.step_by_step import StepGuards
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.run import compiled, driver
-from mbd_bridge.simulation.steps import runge_kutta as simulate_step, step_result, stepping
+from mbd_bridge.simulation.steps import runge_kutta as simulate_step, stepping, trusted_step
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
 from mbd_bridge.solve.closed import Closed
@@ -150,13 +150,13 @@ def test_without_the_guard_a_wrong_projection_finishes(monkeypatch, road):
     assert went(road, lambda t, q, v: 0.0 * v, 50) != "finished"
     monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
     monkeypatch.setattr(stepping, "STEP_RISK", np.inf)
-    monkeypatch.setattr(step_result, "STEP_RISK", np.inf)
+    monkeypatch.setattr(trusted_step, "STEP_RISK", np.inf)
     assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
     monkeypatch.undo()
     project_wrongly(monkeypatch, WRONG["leads beside the loops"])
     monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
     monkeypatch.setattr(stepping, "STEP_RISK", np.inf)
-    monkeypatch.setattr(step_result, "STEP_RISK", np.inf)
+    monkeypatch.setattr(trusted_step, "STEP_RISK", np.inf)
     assert "open by" in went(road, lambda t, q, v: 0.0 * v, 50)
 
 

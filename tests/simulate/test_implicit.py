@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep, one_step
 from mbd_bridge.simulation.steps.implicit import ImplicitStep
 from mbd_bridge.simulation.steps.memory import Begin
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 from tests import papers

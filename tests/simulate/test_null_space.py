@@ -9,7 +9,7 @@ from mbd_bridge.integrators import Integrator, NullSpace
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep, one_step
 from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import by_multipliers, closed_acceleration, rows_of
 from tests import independent

@@ -22,7 +22,7 @@ from mbd_bridge.simulation.outputs import REPORTED, STATE
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, Pace
 from mbd_bridge.simulation.steps.compiled import SystemStep, step_in_parts
 from mbd_bridge.simulation.steps.detour import Passing
-from mbd_bridge.simulation.steps.step_result import CARRIED
+from mbd_bridge.simulation.steps.trusted_step import CARRIED
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import held, instants, sampled, stream as streamed
 from mbd_bridge.solve.tolerances import STEP_ERROR, STEP_RISK

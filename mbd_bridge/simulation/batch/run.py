@@ -58,7 +58,7 @@ from mbd_bridge.simulation.steps.schemes import (
     Scheme,
     compiled_scheme,
 )
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 from mbd_bridge.simulation.trajectory import Trajectory, held
 from mbd_bridge.solve.check_states import are_rotations, unit_quaternions

@@ -14,7 +14,7 @@ from mbd_bridge.simulation.guards.energy import Account
 from mbd_bridge.simulation.guards.loops import allowed_opening, opening
 from mbd_bridge.simulation.guards.step_length import EACH, StateWatch
 from mbd_bridge.simulation.steps.schemes import RK4, Scheme
-from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
+from mbd_bridge.simulation.steps.trusted_step import Now, Step, StepResult
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.tolerances import STEP_RISK

@@ -19,7 +19,7 @@ from mbd_bridge.model.units import model_units
 from mbd_bridge.simulation.guards.loops import leads_off, opening, openings, spread
 from mbd_bridge.simulation.guards.messages import SHORTER, SHORTER_IMPLICIT, StepLengthError
 from mbd_bridge.simulation.run.problem import Problem, Records
-from mbd_bridge.simulation.steps.step_result import Now, Step, carried
+from mbd_bridge.simulation.steps.trusted_step import Now, Step, carried
 from mbd_bridge.solve.tolerances import (
     LEAST_STATE,
     OPENING,

@@ -41,7 +41,7 @@ from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import normalised
 from mbd_bridge.simulation.steps.schemes import RK4, Integrator, NullSpace
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.bases import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK

@@ -19,7 +19,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.signals.prescribed import plain_places
 from mbd_bridge.simulation.steps.runge_kutta import normalised
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 
 QUINTIC = np.linalg.inv(
     np.array(

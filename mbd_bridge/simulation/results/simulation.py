@@ -33,7 +33,7 @@ from mbd_bridge.simulation.results.recorded import Recorded, notes_of, reported_
 from mbd_bridge.simulation.run.events import Events, Watch, check_watches
 from mbd_bridge.simulation.run.problem import History
 from mbd_bridge.simulation.steps.compiled import independent_velocities
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.actuation import actuated_velocities

@@ -32,7 +32,7 @@ from mbd_bridge.simulation.steps.detour import Passing
 from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.schemes import Scheme
-from mbd_bridge.simulation.steps.step_result import WORK, Now, Step, carried
+from mbd_bridge.simulation.steps.trusted_step import WORK, Now, Step, carried
 from mbd_bridge.solve.tolerances import STEP_RISK
 
 STREAM_NUMBERS = 2**18

@@ -30,7 +30,7 @@ from mbd_bridge.simulation.run.events import (
 )
 from mbd_bridge.simulation.signals.tables import Knots, length_to
 from mbd_bridge.simulation.steps.compiled import SystemStep, one_step
-from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
+from mbd_bridge.simulation.steps.trusted_step import Now, Step, StepResult
 
 MOST_EVENTS = 10_000
 """Events that act, of one motion."""

@@ -21,7 +21,7 @@ from mbd_bridge.simulation.outputs import REPORTED, STATE, without_doubt
 from mbd_bridge.simulation.run.checkpoint import Checkpoint, KeptRun, identity_of
 from mbd_bridge.simulation.run.problem import History, Pace, Problem, Records
 from mbd_bridge.simulation.steps.compiled import Start
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, Step, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, Step, carried
 from mbd_bridge.simulation.system import System
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Log:
         return Log(system.nz, dict(zip(names, shapes, strict=True)))
 
     def add(self, t: Array, q: Array, v: Array, *reported: Array) -> None:
-        """Add records: t (K, ...) of `step_result`, q (K, nq), v (K, nv), what was reported."""
+        """Add records: t (K, ...) of `trusted_step`, q (K, nq), v (K, nv), what was reported."""
         if len(t):
             self._blocks.append((t[:, : self._end], q, v, *reported))
 

@@ -24,7 +24,7 @@ from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.halves import why_not
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
-from mbd_bridge.simulation.steps.step_result import Now, StepResult, taken
+from mbd_bridge.simulation.steps.trusted_step import Now, StepResult, taken
 
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 2.0
 """Part of the step that the estimate allows; bounds of the change from step to step."""

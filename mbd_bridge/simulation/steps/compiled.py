@@ -63,7 +63,7 @@ from mbd_bridge.simulation.steps.schemes import (
     Scheme,
     scheme_name,
 )
-from mbd_bridge.simulation.steps.step_result import (
+from mbd_bridge.simulation.steps.trusted_step import (
     CARRIED,
     WORK,
     Now,
@@ -252,14 +252,14 @@ class SystemStep:
 
     @property
     def fed_back(self) -> dict[str, int]:
-        """What a step gives to the next one; see `step_result`."""
+        """What a step gives to the next one; see `trusted_step`."""
         return fed_back(self.system.model, self.system.nz, self.memory.size)
 
     def traceable(self) -> tuple[Traceable, dict[str, int]]:
         """Return the step, of floats or symbols, and the sizes of its inputs.
 
         t holds the time, the work that has been done, states of force elements and the memory (see
-        `step_result`); the further inputs are those of `System.more`.
+        `trusted_step`); the further inputs are those of `System.more`.
         """
         sizes = self.fed_back | {"h": 1} | self.system.more
         if self._remembering is None:

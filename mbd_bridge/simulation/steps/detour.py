@@ -27,9 +27,9 @@ import numpy as np
 
 from mbd_bridge.equations.energy import energies_of
 from mbd_bridge.functions import absolute, logical_not, maximum, sqrt, where
-from mbd_bridge.kernels import march_text
+from mbd_bridge.kernels import llvm_march
+from mbd_bridge.kernels.llvm_march import ARRIVED, STAYS, STEP_ON
 from mbd_bridge.kernels.march import Detour, March
-from mbd_bridge.kernels.march_text import ARRIVED, STAYS, STEP_ON
 from mbd_bridge.kernels.tracing import Conditional
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting
@@ -51,7 +51,7 @@ from mbd_bridge.simulation.steps.passage import (
     SWEPT,
     Resumed,
 )
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.tolerances import (
     FAR_RISK,
@@ -63,7 +63,7 @@ from mbd_bridge.solve.tolerances import (
 )
 
 STUCK, OFF, READY, STILL, NEARER, JUMP, FURTHER, ALONG, BRIDGE, LAST = map(float, range(-1, 9))
-assert march_text.READY == READY, "up to it the march takes steps of the grid"
+assert llvm_march.READY == READY, "up to it the march takes steps of the grid"
 
 MOST = 2_000
 """Steps of one detour: three limits of risk take no more."""

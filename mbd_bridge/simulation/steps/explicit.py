@@ -28,7 +28,7 @@ from mbd_bridge.simulation.steps.runge_kutta import (
     projected,
 )
 from mbd_bridge.simulation.steps.schemes import Integrator, scheme_name
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK
 from mbd_bridge.solve.tolerances import STRAYED_RISK, UNCLOSED_RISK
 
 PARTS = (0.0, 0.5, 1.0)

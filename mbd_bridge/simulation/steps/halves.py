@@ -10,7 +10,7 @@ from mbd_bridge.base.errors import SolveError
 from mbd_bridge.model import Model
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.steps.compiled import Start
-from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
+from mbd_bridge.simulation.steps.trusted_step import Now, Step, StepResult
 from mbd_bridge.solve.tolerances import STEP_RISK
 
 MOST_HALVINGS = 12

@@ -33,7 +33,7 @@ from mbd_bridge.simulation.guards.messages import StepLengthError
 from mbd_bridge.simulation.guards.step_length import too_long
 from mbd_bridge.simulation.results.interpolation import Bridge
 from mbd_bridge.simulation.steps.reference import ReferenceStep
-from mbd_bridge.simulation.steps.step_result import Now, Step, StepResult
+from mbd_bridge.simulation.steps.trusted_step import Now, Step, StepResult
 from mbd_bridge.solve.tolerances import (
     CONTROLLED_ERROR,
     CONTROLLED_RISK,

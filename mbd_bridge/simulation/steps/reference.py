@@ -16,7 +16,7 @@ from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.results.accelerations import Accelerations
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.runge_kutta import Stage
-from mbd_bridge.simulation.steps.step_result import Now
+from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.tolerances import AT_REST, OPEN_AFTER_STEP, SINGULAR, SINGULAR_AT_REST
 

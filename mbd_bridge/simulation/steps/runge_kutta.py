@@ -22,7 +22,7 @@ from mbd_bridge.kernels.tracing import shared
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, carried
 from mbd_bridge.solve.closed import Closed, ClosedTerms, by_multipliers, closed_acceleration
 from mbd_bridge.solve.null_space import OnNullSpace
 from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
@@ -90,7 +90,7 @@ def runge_kutta_step(
     """Return step(q, v, t, h) -> (q, v, t, a, risks, risk) for independent rows.
 
     t : (2 + nz,) time, the work of forces and prescribed motions, J, and states of force elements
-        (see `step_result`). a : (nv,) at the start. risks : of being near a singular position, of
+        (see `trusted_step`). a : (nv,) at the start. risks : of being near a singular position, of
         having crossed one or come off the loops; and the square of what the first correction took
         back. risk : all together, with that of having strayed near one.
     """

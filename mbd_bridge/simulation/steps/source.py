@@ -27,7 +27,7 @@ from mbd_bridge.simulation.signals.signal import TracedSignal
 from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme, compiled_scheme
-from mbd_bridge.simulation.steps.step_result import CARRIED, Now, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, Now, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK

@@ -34,7 +34,7 @@ from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.schemes import RK4, NullSpace, Scheme
-from mbd_bridge.simulation.steps.step_result import CARRIED, WORK, Now, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK

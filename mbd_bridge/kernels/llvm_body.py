@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from mbd_bridge.kernels.helper_text import helper_name, lines, splat
 from mbd_bridge.kernels.instructions import Program
+from mbd_bridge.kernels.llvm_operations import helper_name, lines, splat
 from mbd_bridge.kernels.ops import CONDITIONS, OPERATIONS, ROUTINE_CALLS, SINES
 from mbd_bridge.kernels.places import Crossing, HeldOutput, Slots
 from mbd_bridge.kernels.recipe import Instruction

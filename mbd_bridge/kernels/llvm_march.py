@@ -8,11 +8,11 @@ from itertools import accumulate
 from math import prod
 from typing import NamedTuple
 
-from mbd_bridge.kernels import helper_text
-from mbd_bridge.kernels.body_text import body_text
-from mbd_bridge.kernels.helper_text import helpers_text
+from mbd_bridge.kernels import llvm_operations
 from mbd_bridge.kernels.instructions import Program
-from mbd_bridge.kernels.module_text import ATTRIBUTES, lay_slots
+from mbd_bridge.kernels.llvm_body import body_text
+from mbd_bridge.kernels.llvm_module import ATTRIBUTES, lay_slots
+from mbd_bridge.kernels.llvm_operations import helpers_text
 from mbd_bridge.kernels.places import HeldOutput, Slots, cross, held_outputs
 
 READY = 1.0
@@ -63,16 +63,16 @@ def march_module(
         other = _detour(detour, slots, watch, (fed, total), lanes, sine_lanes)
         count = other.end
     first, last = slots.outputs[0], slots.outputs[0] + total - 1
-    wide = [helper_text.declarations(lanes)]
+    wide = [llvm_operations.declarations(lanes)]
     if sine_lanes != lanes:
         wide = [
-            helper_text.declarations(sine_lanes),
-            helper_text.declarations(lanes, library=False),
+            llvm_operations.declarations(sine_lanes),
+            llvm_operations.declarations(lanes, library=False),
         ]
     lines = [
         f'target triple = "{triple}"',
         *wide,
-        helper_text.sincos_text(sine_lanes),
+        llvm_operations.sincos_text(sine_lanes),
         helpers_text([one for each in programs for one in each.whole()], lanes),
         f"declare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
@@ -266,7 +266,7 @@ def _ready(registers: int, lanes: int, detours: bool) -> list[str]:
     return [
         f"  %phase_at = getelementptr i8, ptr %stage, i64 {registers * 8 * lanes}",
         f"  %phase = load {vector}, ptr %phase_at, align {8 * lanes}",
-        f"  %ready = fcmp ole {vector} %phase, {helper_text.splat(READY)}",
+        f"  %ready = fcmp ole {vector} %phase, {llvm_operations.splat(READY)}",
         f"  %good = and {bits} %good_end, %ready",
         f"  %may_try = fcmp ogt {vector} %phase, zeroinitializer",
     ]
@@ -354,7 +354,7 @@ def _detour(
     some = f"call i1 @llvm.vector.reduce.or.v{lanes}i1({bits}"
 
     def is_signal(name: str, value: float) -> str:
-        return f"  %{name} = fcmp oeq {vector} %signal, {helper_text.splat(value)}"
+        return f"  %{name} = fcmp oeq {vector} %signal, {llvm_operations.splat(value)}"
 
     def as_number(name: str) -> str:  # code with arguments of bits is not made for all widths
         return f"  %{name}_number = uitofp {bits} %{name} to {vector}"

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import prod
 
-from mbd_bridge.kernels import helper_text
-from mbd_bridge.kernels.body_text import body_text
-from mbd_bridge.kernels.helper_text import helpers_text
+from mbd_bridge.kernels import llvm_operations
 from mbd_bridge.kernels.instructions import Program
+from mbd_bridge.kernels.llvm_body import body_text
+from mbd_bridge.kernels.llvm_operations import helpers_text
 from mbd_bridge.kernels.places import Slots, cross
 
 Unit = Callable[[int, int, str, str, bool], list[str]]
@@ -38,7 +38,7 @@ HEAD = """  %stride_at = getelementptr i8, ptr %array, i64 8
   %ahead = mul i64 %first, %stride
   %base = getelementptr i8, ptr %origin, i64 %ahead
   %plain = icmp eq ptr %table, null"""
-"""What every transfer begins with: the array's description (see `module_text.ARRAY_BYTES`)."""
+"""What every transfer begins with: the array's description (see `llvm_module.ARRAY_BYTES`)."""
 
 
 def declarations(lanes: int) -> str:
@@ -345,9 +345,9 @@ def batch_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
         tails[way].append(f"  call void @{way}_some({both}, i64 %full, i64 {size}, i64 %rest)")
     lines = [
         f'target triple = "{triple}"',
-        helper_text.declarations(lanes),
+        llvm_operations.declarations(lanes),
         declarations(lanes),
-        helper_text.sincos_text(lanes),
+        llvm_operations.sincos_text(lanes),
         helpers_text(program.whole(), lanes),
         *transfers,
         body_text(program, lanes, slots, crossing, watch=watch),
@@ -420,9 +420,9 @@ def single_module(program: Program, lanes: int, triple: str) -> tuple[str, int]:
     split = len(sizes)
     lines = [
         f'target triple = "{triple}"',
-        helper_text.declarations(lanes),
-        helper_text.declarations(1, library=False),
-        helper_text.sincos_text(lanes),
+        llvm_operations.declarations(lanes),
+        llvm_operations.declarations(1, library=False),
+        llvm_operations.sincos_text(lanes),
         helpers_text(program.whole(), 1),
         body_text(program, 1, slots, crossing, sine_lanes=lanes),
         "declare void @Py_IncRef(ptr)",
