@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.equations.motions import coordinate_rates
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.derive import jacobian
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
@@ -36,6 +35,7 @@ from mbd_bridge.solve.factor import (
     substitute,
 )
 from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.prepared import quick
 
 Rows = Callable[[Array, Array], tuple[Array, Array]]
 """J (m, nv) and γ (m,) of q and v, for floats and symbols."""
@@ -91,7 +91,7 @@ class Held:
 
     def __init__(self, model: Model, rows: Rows, count: int, key: object) -> None:
         self.model, self._rows, self._count, self._key = model, rows, count, key
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[str, Callable[..., Any]] = {}
         pattern, nv = mass_pattern(model), model.nv
         first, each = elimination_operations(pattern), int(pattern.sum()) + count**2
         self._moves = first + (count + 1) * each <= LARGEST
@@ -130,7 +130,7 @@ class Held:
     def _blocks(self, q: Array, v: Array, a: Array, lam: Array) -> Blocks:
         return Blocks(*self._kernel("held_blocks", ("q", "v", "a", "lam"), 8)(q, v, a, lam))
 
-    def _kernel(self, name: str, arguments: tuple[str, ...], outputs: int) -> Kernel:
+    def _kernel(self, name: str, arguments: tuple[str, ...], outputs: int) -> Callable[..., Any]:
         if name not in self._kernels:
             functions: dict[str, Callable[..., tuple[Array, ...]]] = {
                 "held_motion": held_motion,
@@ -140,7 +140,7 @@ class Held:
             function = functions[name]
             nq, nv = self.model.nq, self.model.nv
             sizes = {"q": nq, "v": nv, "tau": nv, "a": nv, "lam": self._count}
-            self._kernels[name] = model_kernel(
+            kernel = model_kernel(
                 self.model,
                 name,
                 {argument: sizes[argument] for argument in arguments},
@@ -148,6 +148,7 @@ class Held:
                 lambda *arrays: tuple(function(self.model, self._rows, *arrays)),
                 self._key,
             )
+            self._kernels[name] = quick(self.model, kernel)
         return self._kernels[name]
 
 

@@ -31,12 +31,9 @@ from mbd_bridge.solve import (
 )
 from mbd_bridge.solve.dynamics import external_on
 from mbd_bridge.solve.model_kernel import model_kernel
-from mbd_bridge.solve.prepared import one_state
+from mbd_bridge.solve.prepared import quick
 
 T = TypeVar("T")
-
-Kernels = Callable[..., Any]
-"""From arrays of our coordinates and velocities to outputs: a kernel, or what calls one."""
 
 AnyModel: TypeAlias = "PreparedModel | pin.Model"
 """What the functions take: a model that is prepared, or pinocchio's own."""
@@ -82,36 +79,38 @@ class PreparedModel:
         made: T = self._kernels[what]
         return made
 
-    def kernel(self, what: Dynamics, pushed: bool = False) -> Kernels:
+    def kernel(self, what: Dynamics, pushed: bool = False) -> Callable[..., Any]:
         """Return a kernel of `solve`, of forces on all joints' links too if these are pushed."""
         key = what, pushed
         if key not in self._kernels:
             kernel = prepare_kernel(self.twin.ours, what, self.links if pushed else ())
-            self._kernels[key] = quick(self, kernel)
-        found: Kernels = self._kernels[key]
+            self._kernels[key] = quick(self.twin.ours, kernel)
+        found: Callable[..., Any] = self._kernels[key]
         return found
 
-    def forward(self, pushed: bool = False) -> Kernels:
+    def forward(self, pushed: bool = False) -> Callable[..., Any]:
         """Return forward dynamics for any number of degrees of freedom."""
         key = "forward", pushed
         if key not in self._kernels:
             dynamics = ForwardDynamics(self.twin.ours, self.links if pushed else ())
             whole = dynamics.kernel
             self._kernels[key] = (
-                (lambda *arrays: (dynamics(*arrays),)) if whole is None else quick(self, whole, 1)
+                (lambda *arrays: (dynamics(*arrays),))
+                if whole is None
+                else quick(self.twin.ours, whole, 1)
             )
-        found: Kernels = self._kernels[key]
+        found: Callable[..., Any] = self._kernels[key]
         return found
 
-    def forces(self, pushed: bool = False) -> Kernels:
+    def forces(self, pushed: bool = False) -> Callable[..., Any]:
         """Return the kernel of torques (nv,) and of forces (njoints - 1, 6) on pinocchio's joints.
 
         The joints are in its order, the forces at their origins, in their frames.
         """
         key = "forces", pushed
         if key not in self._kernels:
-            self._kernels[key] = quick(self, self._forces(self.links if pushed else ()))
-        found: Kernels = self._kernels[key]
+            self._kernels[key] = quick(self.twin.ours, self._forces(self.links if pushed else ()))
+        found: Callable[..., Any] = self._kernels[key]
         return found
 
     def _forces(self, links: tuple[int, ...]) -> Kernel:
@@ -182,18 +181,6 @@ class PreparedModel:
                 f"first, in the joints' frames, or an array ({count}, 6) or (N, {count}, 6)"
             )
         return (forces[..., 1:, :].reshape(*forces.shape[:-2], -1),)
-
-
-def quick(model: PreparedModel, kernel: Kernel, outputs: int | None = None) -> Kernels:
-    """Return a kernel that answers one state with little around its machine code."""
-    count = len(kernel.outputs) if outputs is None else outputs
-    answer = one_state(model.twin.ours, kernel, count)
-
-    def call(*arrays: Array) -> Any:
-        answered = answer(*arrays) if arrays[0].ndim == 1 else None
-        return kernel(*arrays) if answered is None else answered
-
-    return call
 
 
 def prepare(model: pin.Model) -> PreparedModel:

@@ -19,7 +19,6 @@ from mbd_bridge.engines.pinocchio.drop_in import (
     PreparedModel,
     crba,
     prepared,
-    quick,
     rnea,
 )
 from mbd_bridge.equations.newton_euler import torque_regressor
@@ -28,6 +27,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
 from mbd_bridge.solve.dynamics import derivatives_are_straight
 from mbd_bridge.solve.model_kernel import model_kernel
+from mbd_bridge.solve.prepared import quick
 
 Three = tuple[Array, Array, Array]
 
@@ -83,7 +83,7 @@ def computeJointTorqueRegressor(
     The numbers are pinocchio's, ``inertia.toDynamicParameters()`` of each joint.
     """
     ready = prepared(model)
-    kernel = ready.kept("regressor", lambda: quick(ready, _regressor(ready)))
+    kernel = ready.kept("regressor", lambda: quick(ready.twin.ours, _regressor(ready)))
     (Y,) = kernel(*ready.motion(q, v, a, None))
     return np.asarray(Y[..., ready.order, :])
 

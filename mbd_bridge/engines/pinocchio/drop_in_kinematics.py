@@ -20,13 +20,13 @@ from mbd_bridge.engines.pinocchio.drop_in import (
     PreparedModel,
     nle,
     prepared,
-    quick,
 )
 from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import Reference
 from mbd_bridge.model import Model, rebuilt
 from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.motion.frames import NamedFrame, prepare_centroid, prepare_frames
+from mbd_bridge.solve.prepared import quick
 
 REFERENCES: dict[Any, Reference] = {
     pin.ReferenceFrame.LOCAL: "local",
@@ -51,7 +51,7 @@ def computeFrameJacobian(
         return np.zeros((*coordinates.shape[:-1], 6, model.twin.model.nv))
     kernel = model.kept(
         f"frame {number} {reference}",
-        lambda: quick(model, prepare_frames(model.twin.ours, [frame], reference)),
+        lambda: quick(model.twin.ours, prepare_frames(model.twin.ours, [frame], reference)),
     )
     J = kernel(coordinates, np.zeros((*coordinates.shape[:-1], model.twin.ours.nv)))[2]
     return np.asarray(J[..., 0, :, :][..., model.order])
@@ -305,7 +305,7 @@ def named_frame(model: PreparedModel, joint: int, pose: Frame) -> NamedFrame | N
 def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
     ours = model.twin.ours
     kernel = model.kept(
-        "centroid", lambda: quick(model, prepare_centroid(_with_weightless_base(ours)))
+        "centroid", lambda: quick(model.twin.ours, prepare_centroid(_with_weightless_base(ours)))
     )
     coordinates = model.coordinates(q)
     rates = np.zeros((*coordinates.shape[:-1], ours.nv)) if v is None else model.rates(v)
