@@ -50,7 +50,7 @@ def test_what_cannot_be_meant_is_explained(given, message):
 @pytest.mark.parametrize(
     "option",
     [
-        {"method": "svd"},
+        {"reference": True},
         {"tolerance": 1e-3},
         {"history": True},
         {"events": {"x": lambda t, q, v: 1}},
