@@ -59,6 +59,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "method": {"method": "svd"},
     "integrator": {"integrator": "abm"},
     "integrator: implicit": {"integrator": "hht"},
+    "integrator: null space": {"integrator": mbd.integrators.NullSpace("svd")},
     "check=False": {"check": False},
     "threads": {"threads": 2},
     "checkpoint": {"checkpoint": "run.npz"},
@@ -136,8 +137,8 @@ def _equations(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> mbd.Equat
 
 
 def _integrator(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the integrator out of what is given: it is an option of steps, not of systems."""
-    return {"integrator": given.pop("integrator")} if "integrator" in given else {}
+    """Take the integrator and the method out of what is given: options of steps, not systems."""
+    return {name: given.pop(name) for name in ("integrator", "method") if name in given}
 
 
 def _in_c(m: mbd.Mechanism, start: Any, given: dict[str, Any]) -> None:
