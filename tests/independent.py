@@ -22,7 +22,7 @@ from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import AdamsBashforthMoulton
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.runge_kutta import Torque, normalised
-from mbd_bridge.solve.bases import Held, ProjectionBasis, SvdBasis
+from mbd_bridge.solve.bases import HeldBasis, ProjectionBasis, SvdBasis
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Independent:
     ) -> None:
         self.system, self.corrected, self.complete = system, corrected, complete
         self.basis: Any = ProjectionBasis() if projected else SvdBasis()
-        self.held: Held = self.basis.init(np.zeros((0, system.model.nv)))
+        self.held: HeldBasis = self.basis.init(np.zeros((0, system.model.nv)))
         self.steps = Steps()
         self.changed = False
 

@@ -338,3 +338,12 @@ def test_no_module_imports_from_a_module_of_tests() -> None:
         if re.match(r"\s*(from|import) tests\.([\w.]*\.)?test_\w+", line)
     ]
     assert not wrong, wrong
+
+
+def test_a_class_name_stands_once() -> None:
+    where: dict[str, list[str]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name[0] != "_":
+                where.setdefault(node.name, []).append(path.name)
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}

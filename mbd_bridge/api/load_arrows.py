@@ -39,7 +39,7 @@ RECENT = 60
 """Drawings of which the largest load has a long arrow."""
 
 
-class Stepper(Protocol):
+class SteppedBody(Protocol):
     """What arrows take of `engines.pybullet.Stepper`."""
 
     client: Any
@@ -58,7 +58,7 @@ class LoadArrows:
     """The loads of some joints of a stepper, drawn into its world; see `draw_loads`."""
 
     def __init__(
-        self, stepper: Stepper, joints: Iterable[str] | str | None, *, numbers: bool, every: int
+        self, stepper: SteppedBody, joints: Iterable[str] | str | None, *, numbers: bool, every: int
     ) -> None:
         from mbd_bridge.engines.pybullet.window import World
 
@@ -72,13 +72,13 @@ class LoadArrows:
         self.draw(stepper)
         stepper.after_step.append(self)
 
-    def __call__(self, stepper: Stepper) -> None:
+    def __call__(self, stepper: SteppedBody) -> None:
         """Draw after each so many steps."""
         self._steps += 1
         if not self._steps % self.every:
             self.draw(stepper)
 
-    def draw(self, stepper: Stepper) -> None:
+    def draw(self, stepper: SteppedBody) -> None:
         """Draw the loads of the last step where the machine is now; none that are not known."""
         if stepper.unread:
             self._stage.show([])
@@ -139,7 +139,7 @@ class LoadArrows:
 
 
 def draw_loads(
-    stepper: Stepper,
+    stepper: SteppedBody,
     joints: Iterable[str] | str | None = None,
     *,
     numbers: bool = True,

@@ -1,6 +1,6 @@
 """Bases of the velocities that constraints allow, kept from step to step.
 
-To add one: a file with one final class that derives from `NullSpace`, and its name in `BASES`.
+To add one: a file with one final class that derives from `KeptBasis`, and its name in `BASES`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def by_pivots(phi_q: Array) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldBasis:
     """What a method keeps between steps.
 
     Attributes
@@ -58,19 +58,19 @@ class Held:
     choose: Choose = by_pivots
 
 
-class NullSpace(ABC):
+class KeptBasis(ABC):
     """A way to make a basis and to keep it."""
 
     @abstractmethod
-    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> HeldBasis:
         """Choose rows and directions at one position."""
 
     @abstractmethod
-    def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
+    def renew(self, held: HeldBasis, phi_q: Array, v: Array) -> HeldBasis:
         """Follow the motion to the next position, where the velocity is v."""
 
     @abstractmethod
-    def at(self, held: Held, phi_q: Array) -> Reduced:
+    def at(self, held: HeldBasis, phi_q: Array) -> Reduced:
         """Return N and I_R (for the rows held) at a position near the one that was held."""
 
 
@@ -97,7 +97,7 @@ def solved(matrix: Array, right: Array) -> Array:
     return found
 
 
-def renewed(held: Held, fresh: Held) -> Held:
+def renewed(held: HeldBasis, fresh: HeldBasis) -> HeldBasis:
     """Return a fresh choice of rows, unless it has fewer of them: then they depend here."""
     if len(fresh.rows) < len(held.rows):
         raise SolveError(DEPENDENT_ROWS)
@@ -118,22 +118,24 @@ def renewed(held: Held, fresh: Held) -> Held:
 
 
 @dataclass(frozen=True)
-class ProjectionBasis(NullSpace):
+class ProjectionBasis(KeptBasis):
     """Columns of P_N, projected from step to step."""
 
-    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> HeldBasis:
         """Choose n - m columns of P_N."""
         rows = choose(phi_q)
         floor = float(np.linalg.svd(phi_q[list(rows)], compute_uv=False).min(initial=1.0))
         right = _right(phi_q, rows)
         P = np.eye(phi_q.shape[1]) - right @ phi_q[list(rows)]
-        return Held(P[:, pivoted(P).order[: P.shape[1] - len(rows)]], rows, floor, 1, choose)
+        return HeldBasis(P[:, pivoted(P).order[: P.shape[1] - len(rows)]], rows, floor, 1, choose)
 
-    def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
+    def renew(self, held: HeldBasis, phi_q: Array, v: Array) -> HeldBasis:
         """Project the columns."""
-        return Held(self.at(held, phi_q).N, held.rows, held.floor, held.decompositions, held.choose)
+        return HeldBasis(
+            self.at(held, phi_q).N, held.rows, held.floor, held.decompositions, held.choose
+        )
 
-    def at(self, held: Held, phi_q: Array) -> Reduced:
+    def at(self, held: HeldBasis, phi_q: Array) -> Reduced:
         """Return P_N P_NT and I_R."""
         right = _right(phi_q, held.rows)
         N = held.directions - right @ (phi_q[list(held.rows)] @ held.directions)
@@ -157,27 +159,27 @@ LOSS = 0.5
 
 
 @dataclass(frozen=True)
-class QrBasis(NullSpace):
+class QrBasis(KeptBasis):
     """Q2 of Φ_qᵀ on rows that are held."""
 
     loss: float = LOSS
 
-    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> HeldBasis:
         """Choose rows by pivoting."""
         rows = choose(phi_q)
         _, R, Q2 = _factors(phi_q, rows)
-        return Held(Q2, rows, _smallest(R), 1, choose)
+        return HeldBasis(Q2, rows, _smallest(R), 1, choose)
 
-    def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
+    def renew(self, held: HeldBasis, phi_q: Array, v: Array) -> HeldBasis:
         """Turn the basis on; pivot again if a row has come near to depending on the others."""
         _, R, Q2 = _factors(phi_q, held.rows)
         rows, floor, count = held.rows, held.floor, held.decompositions
         if _smallest(R) < self.loss * held.floor:
             fresh = renewed(held, self.init(phi_q, held.choose))
             rows, floor, Q2, count = fresh.rows, fresh.floor, fresh.directions, count + 1
-        return Held(turned_towards(Q2, held.directions), rows, floor, count, held.choose)
+        return HeldBasis(turned_towards(Q2, held.directions), rows, floor, count, held.choose)
 
-    def at(self, held: Held, phi_q: Array) -> Reduced:
+    def at(self, held: HeldBasis, phi_q: Array) -> Reduced:
         """Return Q2, turned towards the directions held, and Q1 R⁻ᵀ."""
         Q1, R, Q2 = _factors(phi_q, held.rows)
         right = solved(R, Q1.T).T if len(R) else Q1
@@ -212,28 +214,28 @@ RATIO = 0.95
 
 
 @dataclass(frozen=True)
-class SvdBasis(NullSpace):
+class SvdBasis(KeptBasis):
     """V2 of Φ_q, held between decompositions."""
 
     ratio: float = RATIO
 
-    def init(self, phi_q: Array, choose: Choose = by_pivots) -> Held:
+    def init(self, phi_q: Array, choose: Choose = by_pivots) -> HeldBasis:
         """Decompose."""
         rows = choose(phi_q)
         if not rows:
-            return Held(np.eye(phi_q.shape[1]), rows, 1.0, 1, choose)
+            return HeldBasis(np.eye(phi_q.shape[1]), rows, 1.0, 1, choose)
         _, s, Vt = np.linalg.svd(phi_q[list(rows)])
-        return Held(Vt[len(rows) :].T, rows, float(s[-1]), 1, choose)
+        return HeldBasis(Vt[len(rows) :].T, rows, float(s[-1]), 1, choose)
 
-    def renew(self, held: Held, phi_q: Array, v: Array) -> Held:
+    def renew(self, held: HeldBasis, phi_q: Array, v: Array) -> HeldBasis:
         """Decompose again if the velocity has left the directions held."""
         if np.linalg.norm(held.directions.T @ v) >= self.ratio * np.linalg.norm(v):
             return held
         fresh = renewed(held, self.init(phi_q, held.choose))
         V2 = turned_towards(fresh.directions, held.directions)
-        return Held(V2, fresh.rows, fresh.floor, held.decompositions + 1, held.choose)
+        return HeldBasis(V2, fresh.rows, fresh.floor, held.decompositions + 1, held.choose)
 
-    def at(self, held: Held, phi_q: Array) -> Reduced:
+    def at(self, held: HeldBasis, phi_q: Array) -> Reduced:
         """Return [I_R N] = [Φ_q; V2ᵀ]⁻¹."""
         count = len(held.rows)
         whole = np.vstack([phi_q[list(held.rows)], held.directions.T])
@@ -241,11 +243,11 @@ class SvdBasis(NullSpace):
         return Reduced(inverse[:, count:], inverse[:, :count])
 
 
-BASES: dict[str, NullSpace] = {
+BASES: dict[str, KeptBasis] = {
     "svd": SvdBasis(),
     "qr": QrBasis(),
     "projection": ProjectionBasis(),
 }
 """Name of the method -> how its basis is made and kept."""
 
-__all__ = ["BASES", "Held", "NullSpace", "ProjectionBasis", "QrBasis", "SvdBasis"]
+__all__ = ["BASES", "HeldBasis", "KeptBasis", "ProjectionBasis", "QrBasis", "SvdBasis"]

@@ -67,7 +67,7 @@ class HeldDerivatives(NamedTuple):
     lam_by_tau: Array
 
 
-class Blocks(NamedTuple):
+class HeldBlocks(NamedTuple):
     """M a + h and J a + γ at one state, their derivatives, M, J, and M⁻¹ if it is formed here."""
 
     forces: Array
@@ -80,7 +80,7 @@ class Blocks(NamedTuple):
     residual_by: Array
 
 
-class Held:
+class HeldTree:
     """A tree whose accelerations obey rows, prepared once.
 
     Parameters
@@ -127,8 +127,8 @@ class Held:
         derivatives = HeldDerivatives(a_by_q, a_by_v, P, lam_by_q, lam_by_v, -_turned(G))
         return motion, derivatives
 
-    def _blocks(self, q: Array, v: Array, a: Array, lam: Array) -> Blocks:
-        return Blocks(*self._kernel("held_blocks", ("q", "v", "a", "lam"), 8)(q, v, a, lam))
+    def _blocks(self, q: Array, v: Array, a: Array, lam: Array) -> HeldBlocks:
+        return HeldBlocks(*self._kernel("held_blocks", ("q", "v", "a", "lam"), 8)(q, v, a, lam))
 
     def _kernel(self, name: str, arguments: tuple[str, ...], outputs: int) -> Callable[..., Any]:
         if name not in self._kernels:
@@ -152,7 +152,7 @@ class Held:
         return self._kernels[name]
 
 
-def _inverse(at: Blocks) -> tuple[Array, Array, Array]:
+def _inverse(at: HeldBlocks) -> tuple[Array, Array, Array]:
     """Return P, G and S⁻¹ with a = P (τ - h) - G γ, λ = -Gᵀ (τ - h) - S⁻¹ γ."""
     inverse = at.inverse if at.inverse.size else np.linalg.inv(at.mass)
     X = inverse @ _turned(at.rows)
@@ -209,7 +209,7 @@ def held_blocks(
     lam: Array,
     *,
     inverted: bool = False,
-) -> Blocks:
+) -> HeldBlocks:
     """Return the terms of the equations and their derivatives, for floats and symbols.
 
     Parameters
@@ -231,7 +231,7 @@ def held_blocks(
     M_inverse = np.zeros((0, 0))
     if inverted:
         M_inverse = inverse_of(factorise(M, mass_pattern(model), model.velocity_names))
-    return Blocks(inverse.tau, M, M_inverse, J, residual, by_q, inverse.by_v, residual_by)
+    return HeldBlocks(inverse.tau, M, M_inverse, J, residual, by_q, inverse.by_v, residual_by)
 
 
 def held_motion(

@@ -123,7 +123,7 @@ def _transposed(factors: Eliminated, b: Array) -> Array:
     return x
 
 
-class Decomposition:
+class KeptDecomposition:
     """Decompositions of the rows of a mechanism, as numbers in the memory of a step.
 
     In this order: how many there have been, reciprocals of pivots, V1 where Φ_q is not zero, V2.

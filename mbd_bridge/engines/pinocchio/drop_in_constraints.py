@@ -19,7 +19,7 @@ from mbd_bridge.engines.pinocchio.contacts import Place, contact_rows
 from mbd_bridge.engines.pinocchio.drop_in import AnyModel, PreparedModel, prepared
 from mbd_bridge.engines.pinocchio.drop_in_kinematics import forwardKinematics, named_frame
 from mbd_bridge.model.spatial import Array, Frame
-from mbd_bridge.solve.held import Held, HeldMotion
+from mbd_bridge.solve.held import HeldMotion, HeldTree
 
 
 def initConstraintDynamics(
@@ -100,7 +100,7 @@ def _state(model: PreparedModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> 
     return model.coordinates(q), model.rates(v), model.rates(tau, "tau")
 
 
-def _held(model: PreparedModel, constraints: Sequence[Any], datas: Sequence[Any]) -> Held:
+def _held(model: PreparedModel, constraints: Sequence[Any], datas: Sequence[Any]) -> HeldTree:
     """Return the dynamics with some constraints, made once for the same ones."""
     for data in datas:
         if np.any(data.contact_acceleration_desired.vector):
@@ -110,7 +110,7 @@ def _held(model: PreparedModel, constraints: Sequence[Any], datas: Sequence[Any]
             )
     key = tuple(map(_content, constraints))
 
-    def make() -> Held:
+    def make() -> HeldTree:
         for k, constraint in enumerate(constraints):
             check_constraint(str(constraint.name) or f"constraint_{k}", constraint)
         places = [
@@ -121,7 +121,7 @@ def _held(model: PreparedModel, constraints: Sequence[Any], datas: Sequence[Any]
             for constraint in constraints
         ]
         rows = contact_rows(model.twin.ours, constraints, places)
-        return Held(model.twin.ours, rows, sum(SIZES[c.type] for c in constraints), key)
+        return HeldTree(model.twin.ours, rows, sum(SIZES[c.type] for c in constraints), key)
 
     return model.kept(("held", key), make)
 

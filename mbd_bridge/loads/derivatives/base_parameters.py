@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.table import Series, Table, Tabular
-from mbd_bridge.loads.derivatives.request import INERTIAL_WORD, Column
+from mbd_bridge.loads.derivatives.request import INERTIAL_WORD, DerivativeColumn
 from mbd_bridge.model.spatial import Array
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class BaseParameters(Tabular):
     matrix : (B, K) base parameters by parameters: β = matrix @ φ
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[DerivativeColumn, ...]
     independent: tuple[int, ...]
     matrix: Array
 

@@ -16,7 +16,7 @@ from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.kernels import Kernel, pulled_back, trace
 from mbd_bridge.kernels.derive import colouring
 from mbd_bridge.loads.derivatives.loops import position_rates
-from mbd_bridge.loads.derivatives.request import WRENCH, Column
+from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.model_kernel import model_kernel
@@ -47,7 +47,7 @@ class NumberGradient:
 
     value: Array
     gradient: Array
-    columns: tuple[Column, ...]
+    columns: tuple[DerivativeColumn, ...]
     loads: JointLoads
     trusted: Array
 

@@ -40,7 +40,7 @@ INERTIAL_WORD = "inertial"
 WRENCH = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
 
 
-class Column(NamedTuple):
+class DerivativeColumn(NamedTuple):
     """A number that loads are derived by.
 
     Attributes
@@ -144,7 +144,7 @@ class Columns:
         of_elements = {name: self._now(name) for name in numbers if self._owner(name)}
         self.elements = ElementParameters.of(model, self._elements, of_elements)
         self.own = Parameters.own(model, [name for name in numbers if name not in of_elements])
-        listed: dict[str, Column] = {}
+        listed: dict[str, DerivativeColumn] = {}
         for name in request.by:
             for column in self._columns(name):
                 listed.setdefault(column.name, column)
@@ -228,24 +228,24 @@ class Columns:
             columns += [ParameterColumn(f"{element.name}.{word}{end}", unit) for end in ends]
         return columns
 
-    def _columns(self, name: str) -> list[Column]:
+    def _columns(self, name: str) -> list[DerivativeColumn]:
         kind, model = self._kind(name), self.model
         if kind in STATE:
             units = [unit + RATE[STATE.index(kind)] for unit in model_units(model)[1]]
             places = enumerate(zip(model.velocity_names, units, strict=True))
             listed = [
-                Column(f"{kind}.{x}", unit, name, kind, k)
+                DerivativeColumn(f"{kind}.{x}", unit, name, kind, k)
                 for k, (x, unit) in places
                 if x in self._moved
             ]
         elif kind == "t":
             if not self._applied.timed:
                 raise ModelError("by: 't': nothing that acts depends on time; remove it")
-            listed = [Column("t", "s", name, kind, 0)]
+            listed = [DerivativeColumn("t", "s", name, kind, 0)]
         elif kind == "external":
             links = self.request.loads.links
             listed = [
-                Column(f"external.{link}.{word}", unit, name, kind, 6 * n + k)
+                DerivativeColumn(f"external.{link}.{word}", unit, name, kind, 6 * n + k)
                 for n, link in enumerate(links)
                 for k, (word, unit) in enumerate(WRENCH.items())
             ]
@@ -256,10 +256,10 @@ class Columns:
                 moments = MassMoments.of(link.inertia).seen_from(link.frame.inverse())
                 for (word, unit), value in zip(INERTIAL.items(), moments.parameters(), strict=True):
                     own, place = f"{link.name}.{kind}.{word}", first + len(listed)
-                    listed.append(Column(own, unit, name, "p", place, float(value)))
+                    listed.append(DerivativeColumn(own, unit, name, "p", place, float(value)))
         else:
             listed = [
-                Column(column.name, column.unit, name, kind, k, float(self.p[k]))
+                DerivativeColumn(column.name, column.unit, name, kind, k, float(self.p[k]))
                 for k, column in enumerate((*self.own.columns, *self._element_columns()))
             ]
         chosen = [

@@ -14,7 +14,7 @@ from mbd_bridge.base.errors import StateError, count, unknown_name
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.derivatives.base_parameters import BaseParameters, base_parameters
-from mbd_bridge.loads.derivatives.request import WRENCH, Column, per
+from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn, per
 from mbd_bridge.loads.derivatives.sensitivities import LoadSensitivities, SensitivityCounter
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model.spatial import Array
@@ -62,7 +62,7 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
     """
 
     loads: JointLoads
-    columns: tuple[Column, ...]
+    columns: tuple[DerivativeColumn, ...]
     force: Array
     moment: Array
     actuation: Array
@@ -139,7 +139,7 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
                 parts = np.expand_dims(vector, axes)
                 terms = np.where(parts == 0.0, 0.0, array * parts)  # what stands may be unknown
                 changed[part] = terms.sum(axis=-1)[..., None]
-        one = Column(" + ".join(listed), "", "", "", 0)
+        one = DerivativeColumn(" + ".join(listed), "", "", "", 0)
         used = self.trusted | (vector == 0.0)
         return replace(self, columns=(one,), trusted=used.all(-1, keepdims=True), **changed)
 

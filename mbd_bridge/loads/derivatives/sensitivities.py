@@ -20,7 +20,7 @@ from mbd_bridge.base.errors import some
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, Tabular
-from mbd_bridge.loads.derivatives.request import Column, per
+from mbd_bridge.loads.derivatives.request import DerivativeColumn, per
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model.spatial import Array
@@ -137,7 +137,7 @@ class SensitivityCounter:
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], LoadSensitivity] = {}
         self._sure: dict[tuple[str, str], Array] = {}
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[DerivativeColumn, ...] = ()
         self._floors: dict[str, float] = {}
 
     def add(self, slopes: LoadDerivatives) -> None:
@@ -198,7 +198,7 @@ class LoadSensitivities(
     """
 
     rows: tuple[LoadSensitivity, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[DerivativeColumn, ...]
 
     @property
     def names(self) -> tuple[str, ...]:

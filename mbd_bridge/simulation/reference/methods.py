@@ -33,7 +33,7 @@ from mbd_bridge.simulation.right_hand_side import Rate, Settle
 from mbd_bridge.simulation.run.problem import Correction, Problem, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.bases import BASES, DEPENDENT_ROWS, Held, NullSpace
+from mbd_bridge.solve.bases import BASES, DEPENDENT_ROWS, HeldBasis, KeptBasis
 from mbd_bridge.solve.closed import needs_support
 from mbd_bridge.solve.reduced import Schur, schur, with_basis
 from mbd_bridge.solve.tolerances import (
@@ -244,14 +244,14 @@ class ReducedMethod(Method):
     most_strayed = HELD_STRAYED_RISK
 
     def __init__(
-        self, system: ReferenceEquations, basis: NullSpace, correction: Correction = "state"
+        self, system: ReferenceEquations, basis: KeptBasis, correction: Correction = "state"
     ) -> None:
         self.system, self.basis, self.correction = system, basis, correction
-        self._held: Held | None = None
+        self._held: HeldBasis | None = None
         self._updates = 0
 
     @property
-    def held(self) -> Held:
+    def held(self) -> HeldBasis:
         """What the basis keeps."""
         assert self._held is not None, "init comes first"
         return self._held

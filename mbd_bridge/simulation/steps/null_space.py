@@ -33,8 +33,8 @@ from mbd_bridge.simulation.steps.schemes import NullSpace
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.closed import rows_of
 from mbd_bridge.solve.null_space import (
-    Decomposition,
     Kept,
+    KeptDecomposition,
     OnNullSpace,
     on_loops,
     on_null_space,
@@ -58,7 +58,7 @@ class NullSpaceMemory:
         own, parameters = system.prescribed_velocities, system.parameters
         named = parameters and (parameters.names, parameters.live.tobytes())
         pattern = system.prepared.get(("Φ_q", self.rows, own, named), self._pattern)
-        self._parts = Decomposition(pattern, system.model.velocity_scale)
+        self._parts = KeptDecomposition(pattern, system.model.velocity_scale)
         self.size = self._parts.size
 
     def _pattern(self) -> Array:
