@@ -6,8 +6,8 @@ from mbd_bridge.api import (
     crosscheck as checking,
     derivatives,
     flexible,
-    load_arrows,
     pictures,
+    pybullet_arrows,
     report as reporting,
 )
 from mbd_bridge.applications.bearings import methods as bearings_of
@@ -93,7 +93,7 @@ class OfLoadCases:
     bearing_hours = bearing_hours
 
 class OfStepper:
-    draw_loads = load_arrows.draw_loads
+    draw_loads = pybullet_arrows.draw_loads
 
 class OfSimulation(Shown):
     free_body = methods.free_body_of_motion

@@ -20,8 +20,8 @@ from mbd_bridge.simulation.options import (
     StateOptions,
 )
 from mbd_bridge.simulation.results.simulation import Simulation
-from mbd_bridge.simulation.run.driver import simulate_single
 from mbd_bridge.simulation.run.problem import check_start, number_of_steps
+from mbd_bridge.simulation.run.single import simulate_single
 from mbd_bridge.simulation.system import HasModel, System, model_of, system_of
 
 OF_ALL = {"integrator", "method", "coordinates", "check"}

@@ -21,7 +21,7 @@ from mbd_bridge.engines.crosscheck.bench import in_turns
 from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.guards.step_length import StepCheck
-from mbd_bridge.simulation.run import driver
+from mbd_bridge.simulation.run import single
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.runge_kutta import runge_kutta_step
 from tests.machines import four_bar, n_four_bar
@@ -76,8 +76,8 @@ def steps(machine: mbd.Mechanism, q: Array, v: Array, lanes: int) -> tuple[float
 def unchecked(work: Callable[[], object]) -> None:
     """Run without any look back."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(driver, "first_open", lambda *_: None))
-        stack.enter_context(patch.object(driver, "unbalanced", lambda *_, **__: (0.0, None)))
+        stack.enter_context(patch.object(single, "first_open", lambda *_: None))
+        stack.enter_context(patch.object(single, "unbalanced", lambda *_, **__: (0.0, None)))
         stack.enter_context(patch.object(StepCheck, "checked", lambda _, found: found))
         work()
 

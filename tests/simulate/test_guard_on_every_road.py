@@ -7,7 +7,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.simulation.guards.step_by_step import StepGuards
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
-from mbd_bridge.simulation.run import compiled, driver
+from mbd_bridge.simulation.run import compiled, single
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step, stepping, trusted_step
 from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
@@ -142,7 +142,7 @@ def test_a_wrong_projection_does_not_finish(monkeypatch, road, wrong):
 def test_without_the_guard_a_wrong_projection_finishes(monkeypatch, road):
     """So it is trust in steps and the look at the loops that stop it; either one does."""
     project_wrongly(monkeypatch, WRONG["leads beside the loops"])
-    monkeypatch.setattr(driver, "first_open", lambda *_: None)
+    monkeypatch.setattr(single, "first_open", lambda *_: None)
     monkeypatch.setattr(StepGuards, "opened", lambda *_: False)
     if road == "abm":  # its steps are trusted by their accelerations
         assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"

@@ -176,17 +176,17 @@ def test_loads_in_a_singular_position_say_what_is_not_determined():
 
 def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
     """Rows chosen wrongly, as a singular start would have them: seen, named, cut off before."""
-    from mbd_bridge.simulation.run import driver
+    from mbd_bridge.simulation.run import single
 
     bar = four_bar(*CAN_TURN)
     state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
-    chosen = driver.rows_and_dof
+    chosen = single.rows_and_dof
 
     def one_row(*state):
         rows, dof = chosen(*state)
         return rows[:1], dof
 
-    monkeypatch.setattr(driver, "rows_and_dof", one_row)
+    monkeypatch.setattr(single, "rows_and_dof", one_row)
     run = bar.simulate(1.0, step=1e-3, q=state.q, v=state.v, check=False)
     assert "loop 'pin' comes open" in run.status
     assert_usable(run, ["pin"])

@@ -37,8 +37,8 @@ from mbd_bridge.simulation.options import BatchOptions
 from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import STATE, without_doubt
 from mbd_bridge.simulation.results.simulation import Simulation
-from mbd_bridge.simulation.run.driver import simulate_one
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, check_start, number_of_steps
+from mbd_bridge.simulation.run.single import simulate_one
 from mbd_bridge.simulation.start import (
     GOOD,
     MOVING_APART,
