@@ -79,7 +79,7 @@ class ElementParameters:
             )
         values = np.hstack([np.broadcast_to(x, (number, x.shape[1])) for x in columns])
         found = ElementParameters(model, tuple(given), tuple(places), values)
-        found._check()
+        found.check()
         return found
 
     @property
@@ -138,7 +138,7 @@ class ElementParameters:
         t, q, v, z = (tape.vector(name, size) for name, size in sizes.items())
         element.effect(model, t[0], q, v, z)
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Let the elements check the values, those of each trajectory."""
         known = [_filled(one, other) for one, other in zip(self.given, self.symbolic, strict=True)]
         checked = replace(self, given=tuple(known))

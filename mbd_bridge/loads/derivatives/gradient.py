@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel, pulled_back, trace
 from mbd_bridge.kernels.derive import colouring
 from mbd_bridge.loads.derivatives.loops import position_rates
 from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn
 from mbd_bridge.loads.result import JointLoads, OneJoint
+from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
@@ -80,10 +82,23 @@ class GradientSolver:
         self._used = np.isin(np.arange(sum(flat.values())), list(used))
         self._shapes = shapes
         names = ("value", "gradient") if solver.loops is None else ("value", "gradient", "risk")
-        request = (solver.request, of) if isinstance(of, str) else None
+        self._request = (solver.request, of) if isinstance(of, str) else None
         self.kernel: Kernel = model_kernel(
-            solver.model, "load_gradient", sizes, names, self._derived, request
+            solver.model, "load_gradient", sizes, names, self._derived, self._request
         )
+
+    @cached_property
+    def live(self) -> Kernel:
+        """The kernel of loads, value and gradient whose last input, ``p``, are the machine's
+        numbers.
+        """
+        solver = self._solver
+
+        def function(*arguments: Array) -> tuple[Array, ...]:
+            return (*solver.function(*arguments), *self._derived(*arguments))
+
+        names = (*solver.loads.kernel.outputs, *self.kernel.outputs)
+        return solver.live_kernel("varied_load_gradient", names, function, self._request)
 
     def __reduce__(self) -> tuple[type[GradientSolver], tuple[Any, ...]]:
         """Return what makes it again: machine code does not travel, it is found or made there."""
@@ -99,13 +114,23 @@ class GradientSolver:
         t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
+        parameters: ParameterValues | ArrayLike | None = None,
     ) -> NumberGradient:
-        """Return the number and its gradient at one state, or at N states; see `LoadSolver`."""
+        """Return the number and its gradient at one state, or at N states; see `LoadSolver`.
+
+        Parameters
+        ----------
+        parameters : other values of the machine's numbers; see `DerivativeSolver`
+        """
         solver = self._solver
         loads, inputs = solver.loads.with_inputs(
             q, v, a, external, t=t, threads=threads, check=check
         )
-        value, gradient, *risk = self.kernel(*inputs, threads=threads)
+        if parameters is None:
+            found = self.kernel(*inputs, threads=threads)
+        else:
+            loads, found = solver.varied(self.live, inputs, parameters, threads, check)
+        value, gradient, *risk = found
         states = loads.force.shape[:-2]
         flags = loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique
         known = np.concatenate([flag.reshape(*states, -1) for flag in flags], axis=-1)

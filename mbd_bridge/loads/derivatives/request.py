@@ -15,20 +15,29 @@ rotation vector (rad) in the child's axes, as everywhere v is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arguments import as_floats, by_name, name_list
 from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.mass_moments import INERTIAL, MassMoments, with_moments
 from mbd_bridge.forces.parameters import ElementParameters
 from mbd_bridge.loads.derivatives.loops import independent_velocities, velocities_named
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import ParameterColumn, Parameters
+from mbd_bridge.model.parameters import (
+    ParameterColumn,
+    Parameters,
+    ParameterValues,
+    inertias,
+    split_component,
+    value_rows,
+)
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.solve.actuation import actuated_velocities
@@ -129,6 +138,7 @@ class Columns:
     ----------
     columns : one for each number
     own : parameters of the model
+    numbers : of the machine, one for each entry of p
     elements : parameters of force elements, None without any
     """
 
@@ -152,11 +162,88 @@ class Columns:
 
     @property
     def p(self) -> Array:
-        """What the function takes of the machine (P,): its own numbers, those of force elements,
-        and changes of inertial parameters, which are zero.
-        """
+        """What the function takes of the machine (P,): its own values of `numbers`."""
+        return np.array([number.value for number in self.numbers])
+
+    @cached_property
+    def numbers(self) -> tuple[DerivativeColumn, ...]:
+        """Numbers of the machine, then those of force elements, then inertial parameters."""
         beside = np.zeros((1, 0)) if self.elements is None else self.elements.values
-        return np.concatenate([self.own.values[0], beside[0], np.zeros(self._changes)])
+        known = np.concatenate([self.own.values[0], beside[0]]).tolist()
+        listed = [*zip((*self.own.columns, *self._element_columns()), known, strict=True)]
+        for link in (self.model.links[k] for k in self._heavy):
+            moments = MassMoments.of(link.inertia).seen_from(link.frame.inverse()).parameters()
+            for (word, unit), value in zip(INERTIAL.items(), moments.tolist(), strict=True):
+                column = ParameterColumn(f"{link.name}.{INERTIAL_WORD}.{word}", unit)
+                listed.append((column, value))
+        return tuple(
+            DerivativeColumn(name, unit, name, "p", k, value)
+            for k, ((name, unit), value) in enumerate(listed)
+        )
+
+    def values(self, given: ParameterValues | ArrayLike) -> Array:
+        """Return `p` with other values in it, (P,) or (N, P).
+
+        Parameters
+        ----------
+        given : by name, of some of `numbers`; or an array (..., K) of all those among `columns`
+        """
+        if not isinstance(given, Mapping):
+            names = [column.name for column in self.columns if column.input == "p"]
+            array = as_floats("parameters", given, ModelError)
+            if array.ndim not in (1, 2) or array.shape[-1] != len(names):
+                raise ModelError(
+                    f"parameters: expected values by name, or an array ({len(names)},) or "
+                    f"(N, {len(names)}) of {', '.join(names) or 'nothing'}; got {array.shape}"
+                )
+            given = dict(zip(names, np.moveaxis(array, -1, 0), strict=True))
+        out = self.p[None]
+        given = by_name("parameters", given, "{'rod.mass': 2.0}")
+        for name, value in given.items():
+            places = self._places(name)
+            if name.endswith(".inertia"):
+                rows = inertias(name, value)
+                rows = np.pad(rows, ((0, 0), (0, len(places) - rows.shape[1])))
+            else:
+                rows = value_rows(name, value, len(places))
+            if len(out) > 1 and len(rows) not in (1, len(out)):
+                raise ModelError(
+                    f"parameters: expected the same number of variants, got {len(rows)} of "
+                    f"{name!r}, {len(out)} of others"
+                )
+            out = np.repeat(out, len(rows), axis=0) if len(out) == 1 else out
+            out[:, places] = rows
+        self._check(given, out)
+        return out[0] if len(out) == 1 else out
+
+    def _places(self, name: str) -> list[int]:
+        """Return which entries of p a name stands for."""
+        names = [number.name for number in self.numbers]
+        places = [k for k, own in enumerate(names) if f"{own}.".startswith(f"{name}.")]
+        if not places:
+            raise ModelError(f"parameters: {unknown_name('number', name, names)}; name it in by=")
+        return places
+
+    def _check(self, given: ParameterValues, rows: Array) -> None:
+        """Raise for values that the numbers cannot have."""
+        first = self._of_elements.start
+        of_machine = {name: x for name, x in given.items() if self._places(name)[0] < first}
+        Parameters.of(self.model, of_machine)
+        for name in of_machine:
+            link = (split_component(name) or (name, 0))[0].rpartition(".")[0]
+            twice = [x for x in given if f"{x}.".startswith(f"{link}.{INERTIAL_WORD}.")]
+            if twice:
+                raise ModelError(
+                    f"parameters {name!r} and {twice[0]!r}: both say how mass is spread in "
+                    f"{link!r}; give one of them"
+                )
+        if self.elements is not None and len(of_machine) < len(given):
+            replace(self.elements, values=rows[:, self._of_elements]).check()
+
+    @property
+    def _of_elements(self) -> slice:
+        """Where the numbers of force elements are."""
+        return slice(len(self.own.live), len(self.numbers) - self._changes)
 
     @property
     def _changes(self) -> int:
@@ -167,7 +254,8 @@ class Columns:
         model = self.own.model_with(p[: len(self.own.live)])
         if not self._heavy:
             return model
-        changes = p[len(p) - self._changes :].reshape(-1, len(INERTIAL))
+        first = len(p) - self._changes
+        changes = (p[first:] - self.p[first:]).reshape(-1, len(INERTIAL))
         each = zip(self._heavy, changes, strict=True)
         return with_moments(model, {k: MassMoments.of_parameters(x) for k, x in each})
 
@@ -175,8 +263,7 @@ class Columns:
         """Return what acts, with the parameters (P,) of force elements in their places."""
         if self.elements is None:
             return applied
-        numbers = p[len(self.own.live) : len(p) - self._changes]
-        forces = self.elements.bound(applied.forces, numbers)
+        forces = self.elements.bound(applied.forces, p[self._of_elements])
         return AppliedForces(applied.links, applied.axes, forces, applied.known)
 
     def seed(self, name: str, size: int) -> Array:
@@ -249,19 +336,10 @@ class Columns:
                 for n, link in enumerate(links)
                 for k, (word, unit) in enumerate(WRENCH.items())
             ]
-        elif kind == INERTIAL_WORD:
-            first = len(self.p) - self._changes
-            listed = []
-            for link in (model.links[k] for k in self._heavy):
-                moments = MassMoments.of(link.inertia).seen_from(link.frame.inverse())
-                for (word, unit), value in zip(INERTIAL.items(), moments.parameters(), strict=True):
-                    own, place = f"{link.name}.{kind}.{word}", first + len(listed)
-                    listed.append(DerivativeColumn(own, unit, name, "p", place, float(value)))
         else:
-            listed = [
-                DerivativeColumn(column.name, column.unit, name, kind, k, float(self.p[k]))
-                for k, column in enumerate((*self.own.columns, *self._element_columns()))
-            ]
+            first = len(self.numbers) - self._changes
+            own = self.numbers[first:] if kind == INERTIAL_WORD else self.numbers[:first]
+            listed = [number._replace(by=name) for number in own]
         chosen = [
             column for column in listed if name == kind or f"{column.name}.".startswith(f"{name}.")
         ]

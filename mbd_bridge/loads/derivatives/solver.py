@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance
+from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel, rates_along
-from mbd_bridge.kernels.tracing import fewest_operations
+from mbd_bridge.kernels.tracing import Traceable, fewest_operations
 from mbd_bridge.loads.derivatives.gradient import GradientSolver, LoadFunction
 from mbd_bridge.loads.derivatives.loops import LoopMotion, position_rates, velocities_named
 from mbd_bridge.loads.derivatives.request import Columns, DerivativeRequest
@@ -25,9 +27,11 @@ from mbd_bridge.loads.planar import planar_rates
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.solver import LoadSolver
 from mbd_bridge.model import Model
+from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
 from mbd_bridge.motion.external import ExternalForces
+from mbd_bridge.solve import explain
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
@@ -76,6 +80,41 @@ class DerivativeSolver:
             model, "load_derivatives", dict(kernel.inputs), names, self.derived, self.request
         )
 
+    @cached_property
+    def live(self) -> Kernel:
+        """The kernel whose last input, ``p``, are the values of `parameters`."""
+        name, names = "varied_load_derivatives", self.kernel.outputs
+        return self.live_kernel(name, names, self.derived, self.request)
+
+    def live_kernel(
+        self, name: str, outputs: Sequence[str], function: Traceable, request: object
+    ) -> Kernel:
+        """Return the kernel of a function of the loads' inputs and of `parameters`."""
+        if self.loops is not None:
+            raise ModelError(
+                "parameters: other values are for trees, since those of a machine with loops need "
+                "multipliers of their own; make a mechanism with the values and compile its own"
+            )
+        inputs = {**self.loads.kernel.inputs, "p": len(self.parameters)}
+        return model_kernel(self.model, name, inputs, outputs, function, request)
+
+    def varied(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[ArrayLike],
+        parameters: ParameterValues | ArrayLike,
+        threads: int,
+        check: bool,
+    ) -> tuple[JointLoads, tuple[Array, ...]]:
+        """Return the loads with other parameters, and what else a live kernel gives."""
+        given = dict(zip(self.loads.kernel.inputs, inputs, strict=True))
+        given["p"] = self._columns.values(parameters)
+        found, finite = kernel.run(*given.values(), threads=threads)
+        if check and not finite:
+            explain(self.model, given, *found)
+        count = len(self.loads.kernel.outputs)
+        return self.loads.result(found[:count]), found[count:]
+
     def __reduce__(self) -> tuple[type[DerivativeSolver], tuple[Any, ...]]:
         """Return what makes it again: machine code does not travel, it is found or made there."""
         return DerivativeSolver, (self.model, self.request)
@@ -90,20 +129,27 @@ class DerivativeSolver:
         t: ArrayLike | None = None,
         threads: int = 1,
         check: bool = True,
+        parameters: ParameterValues | ArrayLike | None = None,
     ) -> LoadDerivatives:
         """Return the loads and their derivatives at one state, or at N states.
 
         Parameters
         ----------
         q, v, a, external, t, threads, check : see `LoadSolver`
+        parameters : other values of the machine's numbers that loads are derived by, by name, of
+            one variant or of N; or an array of them (K,) or (N, K), in the order of the columns.
+            All values share the machine code, which the first call with any makes
         """
         loads, inputs = self.loads.with_inputs(q, v, a, external, t=t, threads=threads, check=check)
-        found = self.kernel(*inputs, threads=threads)
         count = len(self.loads.kernel.outputs)
-        slopes = found[count : 2 * count]
+        if parameters is None:
+            found = self.kernel(*inputs, threads=threads)[count:]
+        else:
+            loads, found = self.varied(self.live, inputs, parameters, threads, check)
+        slopes = found[:count]
         trusted = np.ones((*loads.force.shape[:-2], len(self.columns)), dtype=bool)
         if self.loops is not None:
-            risk, opened = found[2 * count :]
+            risk, opened = found[count:]
             with np.errstate(invalid="ignore"):
                 trusted &= (risk < REFINED_RISK) & (opened < OPENED**2)
         force, moment, actuation, *reaction = self._determined(loads, slopes, trusted)
@@ -174,9 +220,9 @@ class DerivativeSolver:
         return self._columns.model_with(p), self._columns.applied(self.loads.applied, p)
 
     def given(self, arguments: Sequence[Array]) -> dict[str, Array]:
-        """Return the inputs of `function` by name, from those of the kernel."""
-        inputs = dict(zip(self.loads.kernel.inputs, arguments, strict=True))
-        return {**inputs, "p": self.parameters}
+        """Return the inputs of `function` by name, from those of the kernel, or of a live one."""
+        names = [*self.loads.kernel.inputs, "p"]
+        return dict(zip(names, (*arguments, self.parameters)[: len(names)], strict=True))
 
     def gradient(self, of: str | LoadFunction) -> GradientSolver:
         """Return what gives one number made of the loads, and its derivatives by the K numbers.
