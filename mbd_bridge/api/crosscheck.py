@@ -1,5 +1,6 @@
 """The cross-check: our numbers beside those of other engines."""
 
+from dataclasses import replace
 from os import PathLike
 from typing import Unpack
 
@@ -86,7 +87,8 @@ def motion_pieces(model: Model, motion: OneMotion, reading: Reading) -> Pieces:
             f"robot).read_motion(path, {reading.given[0]}=...)"
         )
     if isinstance(motion, Motion):
-        return MotionParts(motion, "a motion")
+        known = motion if motion.model is not None else replace(motion, model=model)
+        return MotionParts(known, "a motion")
     if not hasattr(motion, "assumed"):
         raise StateError(
             f"motion: expected a Motion, a file, or several by name, got {motion!r:.60}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -155,6 +157,18 @@ def test_rows_of_the_largest_loads_are_compared_however_few_are_asked_for(tmp_pa
 def test_options_of_a_motion_are_refused_without_one():
     with pytest.raises(mbd.MbdError, match="external: along a motion"):
         mbd.load(ARM).crosscheck(external={PRESS: np.zeros(6)})
+
+
+def test_a_motion_that_was_made_by_hand_is_one_of_the_machine():
+    robot = mbd.load(ARM)
+    motion = replace(robot.read_motion(MOTION), model=None)
+    assert robot.crosscheck(motion, states=5, pybullet=False).passed
+
+
+def test_pybullet_is_asked_or_not_along_a_motion_too():
+    robot = mbd.load(ARM)
+    with pytest.raises(mbd.MbdError, match="pybullet: expected True or False, got 'no'"):
+        robot.crosscheck(robot.read_motion(MOTION), pybullet="no")
 
 
 def test_the_report_has_a_row_for_the_loads_along_each_motion(tmp_path):

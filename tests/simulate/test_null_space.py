@@ -161,13 +161,31 @@ def test_independent_velocities_go_with_prescribed_motions(course):
     assert other.closure.max() < 1e-14
 
 
+def test_independent_velocities_may_be_asked_for_beside_a_basis():
+    """A scheme that says nothing of coordinates takes those of the option."""
+    bar, start = moving("crank_rocker")
+    whole = NullSpace("qr", loss=0.3)
+    alone = NullSpace("qr", loss=0.3, coordinates="independent")
+    given = [{"integrator": whole, "coordinates": "independent"}, {"integrator": alone}]
+    given += [given[0] | {"method": "qr"}, {"integrator": whole}]
+    asked, same, third, other = (bar.simulate(0.1, **start, **one).q for one in given)
+    assert np.array_equal(asked, same) and np.array_equal(asked, third)
+    assert not np.array_equal(asked, other)
+
+
 @pytest.mark.parametrize(
-    "options", [{"method": "multipliers"}, {"method": "svd", "reference": True}]
+    "options",
+    [
+        {"method": "multipliers", "coordinates": "independent"},
+        {"method": "svd", "coordinates": "independent", "reference": True},
+        {"integrator": NullSpace("svd", coordinates="independent"), "reference": True},
+        {"integrator": NullSpace("svd", coordinates="independent"), "history": True},
+    ],
 )
 def test_independent_velocities_are_refused_where_nobody_integrates_them(options):
     bar, start = moving("crank_rocker")
     with pytest.raises(StateError, match="coordinates='independent' goes with"):
-        bar.simulate(0.1, coordinates="independent", **options, **start)
+        bar.simulate(0.1, **options, **start)
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("crank_rocker", 4.0), ("ralf", 0.3), ("rssr", 1.0)])

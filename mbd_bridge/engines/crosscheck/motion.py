@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import MissingPackageError, ModelError, count, whole_number
 from mbd_bridge.base.readable import instant
 from mbd_bridge.engines.crosscheck.compare import Referee, Report, Row
@@ -93,6 +94,7 @@ class MotionCheck:
         pybullet: bool | None = None,
     ) -> None:
         rows = ROWS if rows is None else whole_number("states", rows)
+        pybullet = None if pybullet is None else flag("pybullet", pybullet)
         self._prepared, self._external, self._forces = prepared, external, forces
         self._rows, self.model, self._count = rows, prepared.model, 0
         self._referees, self._absent = _referees(self.model, pybullet)

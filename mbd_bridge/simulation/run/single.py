@@ -103,13 +103,14 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
     evaluations = whole_number("most_evaluations", options["most_evaluations"])
     if not (isinstance(scheme, Integrator) and scheme.remembers):  # else it is run in Python
         scheme = with_method(scheme or RK4, method, options["coordinates"])
+    coordinates = options["coordinates"]
     if isinstance(scheme, NullSpace):
-        method = scheme.basis
+        method, coordinates = scheme.basis, scheme.coordinates
     given = method, name, tolerance, evaluations, correction, history, scheme, reference
     solution = SolutionMethod(*given)
-    if options["coordinates"] != "all" and not solution.compiled:
+    if coordinates != "all" and not solution.compiled:
         raise StateError(
-            f"coordinates={options['coordinates']!r} goes with compiled steps, as of "
+            f"coordinates={coordinates!r} goes with compiled steps, as of "
             f"integrator='rk4', without reference=, history= and correction="
         )
     return solution

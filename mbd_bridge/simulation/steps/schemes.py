@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -370,16 +370,16 @@ def compiled_scheme(
 def with_method(scheme: Scheme, method: MethodName, coordinates: Coordinates = "all") -> Scheme:
     """Return the scheme whose steps keep loops by a method."""
     one_of("coordinates", coordinates, get_args(Coordinates), StateError)
-    if method == "multipliers":
-        if coordinates != "all" and not isinstance(scheme, NullSpace):
-            others = ", ".join(METHODS[1:])
-            raise StateError(f"coordinates={coordinates!r} goes with method= one of {others}")
-        return scheme
     if isinstance(scheme, NullSpace):
-        if scheme.basis != method:
+        if method not in ("multipliers", scheme.basis):
             raise StateError(
                 f"method={method!r}: the integrator has {scheme.basis!r}; leave one of them out"
             )
+        return scheme if coordinates == "all" else replace(scheme, coordinates=coordinates)
+    if method == "multipliers":
+        if coordinates != "all":
+            others = ", ".join(METHODS[1:])
+            raise StateError(f"coordinates={coordinates!r} goes with method= one of {others}")
         return scheme
     if not isinstance(scheme, Integrator):
         name = scheme_name(scheme)
