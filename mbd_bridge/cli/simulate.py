@@ -65,12 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, ActuationOptions, actuated={"help": text})
     add_output(parser)
-    add_options(parser, SimulateOptions, ("method", "coordinates", "integrator", "tolerance"))
-    add_options(parser, SimulateOptions, ("checkpoint",), checkpoint={"type": OutputFile})
-    parser.add_argument(
+    steps = ("method", "coordinates", "integrator", "tolerance")
+    add_options(parser.add_argument_group("how it is integrated"), SimulateOptions, steps)
+    kept = parser.add_argument_group("of long runs")
+    add_options(kept, SimulateOptions, ("checkpoint",), checkpoint={"type": OutputFile})
+    kept.add_argument(
         "--resume", action="store_true", help="go on from the checkpoint, if it is there"
     )
-    add_options(parser, SimulateOptions, ("checkpoint_every",))
+    add_options(kept, SimulateOptions, ("checkpoint_every",))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -33,6 +33,7 @@ OURS = ("model", "prepared", "self", "loads")
 """Parameters behind a door that its caller does not see."""
 
 INNER = (
+    "ClosedInverse.exact",  # of symbols
     *("LoadSolver.flags", "LoadSolver.result", "LoadSolver.at_states", "JointLoads.among"),
     *("Simulation.part", "Simulation.answer"),
     *(
@@ -235,6 +236,8 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("LoadSolver.__call__", "external"): lambda g: None,
     ("LoadSolver.__call__", "lam"): lambda g: None,
     ("LoadSolver", "parameters"): lambda g: None,
+    ("LoadSolver.pushes", "motion"): lambda g: two_states(g),
+    ("LoadSolver.pushes", "external"): lambda g: None,
     ("LoadSolver.along", "motion"): lambda g: mbd.Motion(
         np.array([0.0, 1.0]),
         *(np.stack([g[name]] * 2) for name in "qva"),

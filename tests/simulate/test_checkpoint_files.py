@@ -16,7 +16,7 @@ from tests.machines import four_bar
 
 SECONDS = 0.3
 TIMES = np.linspace(0.0, SECONDS, 7)
-HAND = {"method": "svd", "integrator": "rk4"}
+HAND = {"method": "svd", "integrator": "rk4", "reference": True}
 
 
 def push(size):

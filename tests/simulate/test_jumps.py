@@ -71,7 +71,8 @@ def test_a_jump_at_a_record_is_no_other(way):
     """The record at 0.33 s is where the jump begins, to the last digit."""
     table = ([0.0, 0.33, 0.33, 1.0], [0.0, 0.0, PUSH, PUSH])
     run = WHEEL.simulate(1.0, step=2e-3, torque={"axle": table}, tolerance=1e-10, **way)
-    assert run.time[165] == 0.33 or not way
+    compiled = way in ({}, {"method": "svd"})  # whose clock adds up its steps
+    assert run.time[165] == 0.33 or (compiled and abs(run.time[165] - 0.33) < 1e-15)
     exact = 0.5 * PUSH / INERTIA * np.maximum(run.time - 0.33, 0.0) ** 2
     assert np.abs(run.q[:, 0] - exact).max() < 1e-8
 
