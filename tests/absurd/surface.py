@@ -34,6 +34,7 @@ OURS = ("model", "prepared", "self", "loads")
 
 INNER = (
     "ClosedInverse.exact",  # of symbols
+    "LoadSolver.with_inputs",
     *("LoadSolver.flags", "LoadSolver.result", "LoadSolver.at_states", "JointLoads.among"),
     *("Simulation.part", "Simulation.answer"),
     *(
