@@ -122,3 +122,13 @@ def test_solvers_travel_to_other_processes():
     force = expected.loads.force[0]
     found = gradient(*state)
     same(found.value * found.gradient, force @ expected["lbr_iiwa_joint_2"].force)
+
+
+def test_a_length_at_zero_has_no_gradient():
+    robot = mbd.load(OWN / "kuka_iiwa.urdf", gravity=(0, 0, 0))
+    force = robot.compile_derivatives(["lbr_iiwa_joint_3"], "q").gradient("lbr_iiwa_joint_3.force")
+    still = np.zeros((2, 7))
+    found = force(np.full((2, 7), 0.3), [np.zeros(7), np.ones(7)], still)
+    assert found.trusted.tolist() == [False, True]
+    assert np.isnan(found.gradient[0]).all()
+    assert np.isfinite(found.gradient[1]).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace
@@ -211,3 +211,28 @@ def test_springs_between_links_of_loops_are_differentiated_too():
 
     difference = (loads(5.001).wrench - loads(4.999).wrench) / 0.002
     np.testing.assert_allclose(found.wrench[..., 0], difference, atol=1e-9)
+
+
+def three_turns():
+    """Return a four-bar, and three of its states."""
+    robot = mbd.load(OWN / "four_bar.urdf")
+    states = [state_of(robot, "crank", (x, 1.0, 0.5)) for x in (0.3, 0.5, 0.7)]
+    return robot, [np.array(x) for x in zip(*states, strict=True)]
+
+
+def test_tables_of_many_states_name_numbers_without_a_derivative():
+    robot, states = three_turns()
+    by = ["q", "elbow.xyz"]
+    found = robot.load_derivatives(*states, ["coupler_pin"], by, actuated="crank")
+    for tables in (found.tables(), found.sensitivities().tables()):
+        assert "no derivative is determined here by elbow.xyz.y" in str(tables[0])
+    largest = np.nanmax(np.abs(found["coupler_pin"].force[:, 0, 0]))
+    assert np.abs(found.tables()[0].columns[0].values[0]) == largest
+
+
+def test_no_states_have_an_empty_table_and_no_sensitivities():
+    robot, states = three_turns()
+    none = robot.load_derivatives(*(x[:0] for x in states), ["crank"], "q", actuated="crank")
+    assert "0 states" in none.tables()[0].title
+    with pytest.raises(StateError, match="derivatives at N states, got none"):
+        none.sensitivities()

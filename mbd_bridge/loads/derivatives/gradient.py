@@ -43,8 +43,8 @@ class NumberGradient:
     gradient : (K,) or (N, K), nan where it is not `trusted`
     columns : the K numbers: name, unit
     loads : that the number is made of
-    trusted : () or (N,) False near singular positions, and where the number is made of components
-        that rigid-body mechanics does not determine
+    trusted : () or (N,) False near singular positions, where the number is made of components that
+        rigid-body mechanics does not determine, and where it has no slope: a length at zero
     """
 
     value: Array
@@ -137,6 +137,7 @@ class GradientSolver:
         trusted: Array = np.asarray((known | ~self._used).all(axis=-1))
         if risk:
             trusted = np.asarray(trusted & (risk[0][..., 0] < REFINED_RISK))
+        trusted = np.asarray(trusted & np.isfinite(gradient).all(axis=-1))
         gradient = np.where(trusted[..., None], gradient, np.nan)
         return NumberGradient(value[..., 0], gradient, solver.columns, loads, trusted)
 

@@ -15,7 +15,11 @@ from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.derivatives.base_parameters import BaseParameters, base_parameters
 from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn, per
-from mbd_bridge.loads.derivatives.sensitivities import LoadSensitivities, SensitivityCounter
+from mbd_bridge.loads.derivatives.sensitivities import (
+    LoadSensitivities,
+    SensitivityCounter,
+    undetermined,
+)
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
@@ -145,9 +149,10 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
 
     def sensitivities(self) -> LoadSensitivities:
         """Return what changes the peaks and root mean squares of these loads along a motion."""
-        if self.force.ndim != 4:
+        if self.force.ndim != 4 or not len(self.force):
             raise StateError(
-                "sensitivities are those of a motion: expected derivatives at N states"
+                f"sensitivities are those of a motion: expected derivatives at N states, got "
+                f"{'none' if self.force.ndim == 4 else 'one state'}"
             )
         counter = SensitivityCounter()
         counter.add(self)
@@ -191,7 +196,9 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
             columns.append(Series(head, units_of, row))
         states = f", largest of {count(len(self.force), 'state')}" if flat else ""
         title = f"derivatives of the load of {joint}{states}; {self.loads.convention}"
-        return Table(title, Series("by", "", self.column_names), columns)
+        numbers = Series("by", "", self.column_names)
+        notes = undetermined(self.columns, [one.values for one in columns])
+        return Table(title, numbers, columns, notes=notes)
 
     def __repr__(self) -> str:
         states = count(1 if self.force.ndim == 3 else len(self.force), "state")
@@ -200,8 +207,10 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
 
 
 def _largest(array: Array, axes: tuple[int, ...]) -> Array:
-    """Return the entries that are largest over some axes, with their signs."""
+    """Return the entries that are largest over some axes, with their signs; nan of none known."""
     if not axes:
         return array
-    place = np.nanargmax(np.abs(array), axis=0)
+    if not len(array):
+        return np.full(array.shape[1:], np.nan)
+    place = np.where(np.isnan(array), -1.0, np.abs(array)).argmax(axis=0)
     return np.asarray(np.take_along_axis(array, place[None], axis=0)[0])

@@ -10,9 +10,9 @@ instants that tie the one that is largest after the change is not known: it is s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -167,6 +167,15 @@ class SensitivityCounter:
         return LoadSensitivities(tuple(rows), self._columns)
 
 
+def undetermined(columns: Sequence[DerivativeColumn], rates: Iterable[Any]) -> tuple[str, ...]:
+    """Return a note that names the numbers by which no derivative is known; none without any."""
+    known = [np.isfinite(np.asarray(values, dtype=float)) for values in rates]
+    names = [one.name for one, *sure in zip(columns, *known, strict=True) if not any(sure)]
+    if not names or not known:
+        return ()
+    return (f"no derivative is determined here by {some(names, SHOWN)}",)
+
+
 def _quantities(
     slopes: LoadDerivatives,
 ) -> Iterator[tuple[str, str, str, Array, Array, Array]]:
@@ -244,6 +253,7 @@ class LoadSensitivities(
         matters = (~(slopes <= ROUNDED * largest)).reshape(-1, len(self.columns)).any(axis=0)
         idle = [c.name for c, counts in zip(self.columns, matters, strict=True) if not counts]
         notes += [f"changes nothing here: {some(idle, SHOWN)}"] if idle else []
+        notes += undetermined(self.columns, [row.d_peak for row in self[joint]])
         names = Series("by", "", [column.name for column in self.columns])
         return Table(title, names, columns, notes=tuple(notes)).rows(matters.tolist())
 
