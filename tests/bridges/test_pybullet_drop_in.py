@@ -409,6 +409,35 @@ def test_what_the_drop_in_cannot_take_over_is_said_at_once(tmp_path):
             drop_in.stepSimulation(client)
 
 
+REFUSED = [
+    ("out-of-range", "setJointMotorControl2", 9, pybullet.TORQUE_CONTROL, {"force": 9.0}),
+    ("finite", "setJointMotorControl2", 0, pybullet.TORQUE_CONTROL, {"force": np.nan}),
+    ("match", "setJointMotorControlArray", [0, 1], pybullet.TORQUE_CONTROL, {"forces": [9.0]}),
+    (r"\(1,\)", "setJointMotorControlMultiDof", 0, pybullet.TORQUE_CONTROL, {"force": [9.0, 9.0]}),
+    ("forceObj", "applyExternalForce", 0, [9.0, 0.0], [0, 0, 0], pybullet.LINK_FRAME, {}),
+    ("torqueObj", "applyExternalTorque", 0, [np.inf, 0.0, 0.0], pybullet.LINK_FRAME, {}),
+    ("WORLD_FRAME or LINK_FRAME", "applyExternalTorque", 0, [9.0, 0.0, 0.0], 7, {}),
+    ("invalid", "enableJointForceTorqueSensor", 9, {}),
+]
+"""What is said of a call, and the call."""
+
+
+def test_what_was_refused_acts_in_no_step(tmp_path):
+    """A script that goes on after an error has the motion that it had without the wrong call."""
+    (tmp_path / "arm.urdf").write_text(worlds.ARM)
+    ends = []
+    for calls in ([], REFUSED):
+        with connected(drop_in) as client:
+            here = {"physicsClientId": client}
+            arm = drop_in.loadURDF(os.fspath(tmp_path / "arm.urdf"), useFixedBase=True, **here)
+            for said, name, *values, options in calls:
+                with pytest.raises((StateError, pybullet.error), match=said):
+                    getattr(drop_in, name)(arm, *values, **options, **here)
+            drop_in.stepSimulation(**here)
+            ends.append(drop_in.getJointStates(arm, [0, 1], **here))
+    assert ends[0] == ends[1]
+
+
 def test_resets_that_the_machine_cannot_follow_are_said(tmp_path):
     with connected(pybullet) as client:
         stepper = Stepper.load(DATA / PANDA, client)

@@ -146,13 +146,12 @@ def setJointMotorControl2(
 ) -> None:
     """Set a motor, or apply a torque in the next step, as pybullet does."""
     machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
+    _bullet.setJointMotorControl2(
+        bodyUniqueId, jointIndex, controlMode, targetPosition, targetVelocity,
+        force if machine is None else 0.0, *values, physicsClientId=physicsClientId, **options,
+    )  # fmt: skip
     if machine is not None:
         machine.add_torque(jointIndex, [force])
-        force = 0.0
-    _bullet.setJointMotorControl2(
-        bodyUniqueId, jointIndex, controlMode, targetPosition, targetVelocity, force, *values,
-        physicsClientId=physicsClientId, **options,
-    )  # fmt: skip
 
 
 def setJointMotorControlArray(
@@ -167,13 +166,15 @@ def setJointMotorControlArray(
     names = "targetPositions", "targetVelocities", "forces", "positionGains", "velocityGains"
     options = dict(zip(names, values, strict=False)) | options
     machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
-    if machine is not None and "forces" in options:
-        for joint, force in zip(jointIndices, options["forces"], strict=True):
-            machine.add_torque(joint, [force])
-        options["forces"] = [0.0] * len(jointIndices)
+    forces = None if machine is None else options.get("forces")
+    if forces is not None:
+        options["forces"] = [0.0] * len(forces)
     _bullet.setJointMotorControlArray(
         bodyUniqueId, jointIndices, controlMode, physicsClientId=physicsClientId, **options
     )
+    if machine is not None and forces is not None:
+        for joint, force in zip(jointIndices, forces, strict=True):
+            machine.add_torque(joint, [force])
 
 
 def setJointMotorControlMultiDof(
@@ -188,12 +189,14 @@ def setJointMotorControlMultiDof(
     names = "targetPosition", "targetVelocity", "force", "positionGain", "velocityGain"
     options = dict(zip((*names, "maxVelocity", "damping"), values, strict=False)) | options
     machine = _moved_by_torques(physicsClientId, bodyUniqueId, controlMode)
-    if machine is not None and "force" in options:
-        machine.add_torque(jointIndex, options["force"])
-        options["force"] = [0.0] * len(options["force"])
+    force = None if machine is None else options.get("force")
+    if force is not None:
+        options["force"] = [0.0] * len(force)
     _bullet.setJointMotorControlMultiDof(
         bodyUniqueId, jointIndex, controlMode, physicsClientId=physicsClientId, **options
     )
+    if machine is not None and force is not None:
+        machine.add_torque(jointIndex, force)
 
 
 def _moved_by_torques(client: int, body: int, mode: int) -> Machine | None:
@@ -216,8 +219,7 @@ def applyExternalForce(
             objectUniqueId, linkIndex, forceObj, posObj, flags, physicsClientId=physicsClientId
         )
         return
-    world = flags == _bullet.WORLD_FRAME
-    machine.add_wrench(linkIndex, forceObj, (0.0, 0.0, 0.0), posObj, world)
+    machine.add_wrench(linkIndex, forceObj, (0.0, 0.0, 0.0), posObj, _in_world(flags))
 
 
 def applyExternalTorque(
@@ -234,8 +236,14 @@ def applyExternalTorque(
             objectUniqueId, linkIndex, torqueObj, flags, physicsClientId=physicsClientId
         )
         return
-    world = flags == _bullet.WORLD_FRAME
-    machine.add_wrench(linkIndex, (0.0, 0.0, 0.0), torqueObj, None, world)
+    machine.add_wrench(linkIndex, (0.0, 0.0, 0.0), torqueObj, None, _in_world(flags))
+
+
+def _in_world(flags: int) -> bool:
+    """Return whether a frame is the world's."""
+    if flags not in (_bullet.WORLD_FRAME, _bullet.LINK_FRAME):
+        raise StateError(f"flags: expected WORLD_FRAME or LINK_FRAME, got {flags!r:.60}")
+    return bool(flags == _bullet.WORLD_FRAME)
 
 
 def stepSimulation(physicsClientId: int = 0) -> Any:
@@ -254,13 +262,13 @@ def enableJointForceTorqueSensor(
     bodyUniqueId: int, jointIndex: int, enableSensor: int = 1, physicsClientId: int = 0
 ) -> None:
     """Let ``getJointState`` tell the load of a joint, or not, as pybullet does."""
+    _bullet.enableJointForceTorqueSensor(
+        bodyUniqueId, jointIndex, enableSensor, physicsClientId=physicsClientId
+    )
     machine = _world(physicsClientId).machines.get(bodyUniqueId)
     if machine is not None:
         (machine.sensors.add if enableSensor else machine.sensors.discard)(jointIndex)
         machine.loads.clear()
-    _bullet.enableJointForceTorqueSensor(
-        bodyUniqueId, jointIndex, enableSensor, physicsClientId=physicsClientId
-    )
 
 
 def getJointState(bodyUniqueId: int, jointIndex: int, physicsClientId: int = 0) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import SolveError, StateError, warn
 from mbd_bridge.engines.pybullet.loaded_body import LoadedBody
 from mbd_bridge.engines.pybullet.stepper import SAME, Stepper, gravity_in
@@ -35,7 +36,7 @@ class Machine:
 
     Attributes
     ----------
-    torques : by joint number, what TORQUE_CONTROL adds in the next step, N m or N
+    torques : by joint, what TORQUE_CONTROL adds in the next step, N m or N
     wrenches : by link number, (6,) what is applied in the next step, at the link's centre of mass,
         along pybullet's axes there
     sensors : joint numbers with a force sensor
@@ -48,7 +49,7 @@ class Machine:
     floating: bool
     body: LoadedBody
     made: Stepper | None = None
-    torques: dict[int, Array] = field(default_factory=dict)
+    torques: dict[str, Array] = field(default_factory=dict)
     wrenches: dict[int, Array] = field(default_factory=dict)
     sensors: set[int] = field(default_factory=set)
     loads: dict[int, Array] = field(default_factory=dict)
@@ -118,7 +119,12 @@ class Machine:
 
     def add_torque(self, joint: int, torque: ArrayLike) -> None:
         """Add the torque of a joint, N m or N, in the next step."""
-        self.torques[joint] = self.torques.get(joint, 0.0) + np.array(torque, dtype=np.float64)
+        tree = self.body.tree
+        names = (known.name for known in self.body.joints if known.number == joint)
+        for name in names:  # fixed joints take whatever is given
+            size = tree.bodies[tree.joint(name).body].type.nv
+            wanted = finite_numbers("force", torque, (size,))
+            self.torques[name] = self.torques.get(name, 0.0) + wanted
 
     def add_wrench(
         self, link: int, force: ArrayLike, moment: ArrayLike, point: ArrayLike | None, world: bool
@@ -130,8 +136,14 @@ class Machine:
         point : where the force acts, m in the same frame; None: at the centre of mass
         """
         centre = self._centre(link)
-        f, m = np.array(force, dtype=np.float64), np.array(moment, dtype=np.float64)
-        arm = np.zeros(3) if point is None else np.array(point, dtype=np.float64)
+        f, m, arm = (
+            finite_numbers(name, value, (3,))
+            for name, value in (
+                ("forceObj", force),
+                ("torqueObj", moment),
+                ("posObj", (0.0, 0.0, 0.0) if point is None else point),
+            )
+        )
         if world:
             turn = centre.rotation.T
             f, m = turn @ f, turn @ m
@@ -223,13 +235,10 @@ class Machine:
         """Return the torques of the next step along the machine's velocities."""
         if not self.torques:
             return None
-        body = stepper.body
-        names = {joint.number: joint.name for joint in body.joints}
-        tree = np.zeros(body.tree.nv)
-        for number, torque in self.torques.items():
-            if number in names:  # fixed joints take whatever is given
-                tree[stepper.places[names[number]]] = torque
-        return np.asarray(body.rates.T @ tree)
+        tree = np.zeros(stepper.body.tree.nv)
+        for name, torque in self.torques.items():
+            tree[stepper.places[name]] = torque
+        return np.asarray(stepper.body.rates.T @ tree)
 
     def _wrenches(self) -> Mapping[str, Array]:
         """Return the wrenches of the next step by link, at its origin and along its axes."""
