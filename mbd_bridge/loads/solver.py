@@ -52,6 +52,9 @@ from mbd_bridge.solve.prepared import Answer, one_state
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.wrenches import pack_external
 
+MotionState = tuple[ArrayLike, ArrayLike, ArrayLike]
+"""q, v, a."""
+
 
 class LoadSolver:
     """Force, moment and actuation of chosen joints of one mechanism, with or without loops.
@@ -177,7 +180,7 @@ class LoadSolver:
         return None if isinstance(place, str) else np.array(place)
 
     @property
-    def _more(self) -> list[Array]:
+    def more(self) -> list[Array]:
         """What the kernels take behind the state."""
         return [] if self.point is None else [self.point]
 
@@ -242,17 +245,8 @@ class LoadSolver:
     ) -> tuple[JointLoads, tuple[ArrayLike, ...]]:
         """Return the loads as a call gives them, and the inputs of the kernel that they are of."""
         check = flag("check", check)
-        own_q = unit_quaternions(self.model, q) if check else q
-        inputs: dict[str, ArrayLike] = {"q": own_q, "v": v, "a": a}
-        pushes: tuple[Array, ...] = ()
-        if self.links:
-            pushes = (self.request.packed(external),)
-        elif external is not None:
-            raise StateError(
-                "external: this solver was prepared for no wrenches; name the links that carry "
-                "them in links=[...]"
-            )
-        pushes += self._applied.times(t)
+        inputs = self.inputs((q, v, a), external, t, check)
+        own_q, pushes = inputs["q"], {name: inputs.pop(name) for name in self._applied.inputs}
         flags: tuple[Array, ...] | None = None
         solved: Array | None = None
         efforts: Array | None = None
@@ -266,7 +260,7 @@ class LoadSolver:
                 own_q,
                 v,
                 a,
-                *pushes,
+                *pushes.values(),
                 threads=threads,
                 check=check and lam is None,
                 minimum_norm=self.request.minimum_norm,
@@ -278,8 +272,8 @@ class LoadSolver:
             flags = self._flags(own_q, found.open, threads)
         elif lam is not None:
             raise StateError("lam: this mechanism has no loops (or they were left open)")
-        inputs |= zip(self._applied.inputs, pushes, strict=True)
-        more = self._more
+        inputs |= pushes
+        more = self.more
         if self.parameters is not None:
             more.append(self.parameters.inputs)
         outputs, finite = self.kernel.run(*inputs.values(), *more, threads=threads)
@@ -293,6 +287,23 @@ class LoadSolver:
             spins = tuple(spin.name for spin in self.inverse.spins)
             result = replace(result, spins=spins, a=solved)
         return result, (*inputs.values(), *more)
+
+    def inputs(
+        self, state: MotionState, external: ArrayLike | None, t: ArrayLike | None, check: bool
+    ) -> dict[str, ArrayLike]:
+        """Return the inputs of the kernel by name, but for multipliers, point and parameters."""
+        q, v, a = state
+        own_q = unit_quaternions(self.model, q) if flag("check", check) else q
+        pushes: tuple[Array, ...] = ()
+        if self.links:
+            pushes = (self.request.packed(external),)
+        elif external is not None:
+            raise StateError(
+                "external: this solver was prepared for no wrenches; name the links that carry "
+                "them in links=[...]"
+            )
+        pushes += self._applied.times(t)
+        return {"q": own_q, "v": v, "a": a, **dict(zip(self._applied.inputs, pushes, strict=True))}
 
     def along(
         self, motion: Motion, external: ExternalForces | None = None, *, threads: int = 1
@@ -376,7 +387,7 @@ class LoadSolver:
         ):
             return None
         shared = vars(self.result(tuple(map(np.zeros, self.kernel.shapes))))
-        run, more = self._one_state, self._more
+        run, more = self._one_state, self.more
 
         def quick(q: ArrayLike, v: ArrayLike, a: ArrayLike) -> JointLoads | None:
             found = run(q, v, a, *more)
@@ -399,19 +410,22 @@ class LoadSolver:
     def _changes_kernel(self, parameters: Parameters | None) -> Kernel:
         """Return the kernel of the squares of what open multipliers do (`changes`)."""
         rows = len(self.model.row_scale)
-
-        def function_of(model: Model) -> Traceable:
-            def function(q: Array, opened: Array, *point: Array) -> tuple[Array, ...]:
-                each = [opened[k * rows : (k + 1) * rows] for k in range(PROBES)]
-                return changes(model, self._at(*point), q, each)
-
-            return function
-
         inputs = {"q": self.model.nq, "open": PROBES * rows}
         inputs |= {} if self.point is None else {"point": 3}
         outputs = ("wrench", "actuation", "reaction")[: 3 if self.request.reaction else 2]
         name, what = "open_loads", self._what
-        return variants_kernel(self.model, parameters, name, inputs, outputs, function_of, what)
+        make = self.changes_of
+        return variants_kernel(self.model, parameters, name, inputs, outputs, make, what)
+
+    def changes_of(self, model: Model) -> Traceable:
+        """Return the traceable function of q, open multipliers and the point: `changes`."""
+        rows = len(self.model.row_scale)
+
+        def function(q: Array, opened: Array, *point: Array) -> tuple[Array, ...]:
+            each = [opened[k * rows : (k + 1) * rows] for k in range(PROBES)]
+            return changes(model, self._at(*point), q, each)
+
+        return function
 
     def flags(self, q: ArrayLike, basis: Array, *more: ArrayLike) -> tuple[Array, ...]:
         """Return which components (J, 6), actuators (F,) and reactions are determined at one
@@ -426,13 +440,15 @@ class LoadSolver:
         scale = self.model.row_scale
         free = np.linalg.qr(basis * scale[:, None])[0]
         opened = probes(len(scale)) @ free @ free.T / scale
-        squares = self._changes(q, opened.reshape(-1), *self._more, *more)
-        return tuple(~(square > self._noticed**2) for square in squares)
+        return self.determined(self._changes(q, opened.reshape(-1), *self.more, *more))
 
     def _flags(self, q: ArrayLike, opened: Array, threads: int) -> tuple[Array, ...]:
         """Return which components (..., J, 6), actuators (..., F) and reactions are determined."""
         flat = opened.reshape(*opened.shape[:-2], PROBES * opened.shape[-1])
-        squares = self._changes(q, flat, *self._more, threads=threads)
+        return self.determined(self._changes(q, flat, *self.more, threads=threads))
+
+    def determined(self, squares: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Return which components, actuators and reactions are determined, of their `changes`."""
         return tuple(~(square > self._noticed**2) for square in squares)
 
     def result(

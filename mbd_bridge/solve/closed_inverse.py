@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import flag
-from mbd_bridge.base.errors import SolveError
+from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.layout import check_inputs
+from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
@@ -238,14 +239,28 @@ class ClosedInverse:
     @cached_property
     def _whole(self) -> Kernel | None:
         """The kernel, if it is worth compiling."""
-        rows, scale = velocity_choice(self.model, self.active), 1.0 / self.model.row_scale
+        rows = velocity_choice(self.model, self.active)
         if operations(self._choice.pattern.T[list(rows)].astype(np.float64)) > LARGEST:
             return None
+        active = np.flatnonzero(self.active).tolist()
+        exact = self._choice.rows if self._choice.imprecise else ()
+        outputs = ("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts")
+        columns = [spin.columns for spin in self.spins]
+        what = active, rows, exact, columns, self._applied
+        function = self.function_of(self.model, self._applied)
+        return model_kernel(self.model, "closed_inverse", self._inputs, outputs, function, what)
+
+    def function_of(self, model: Model, acts: AppliedForces) -> Traceable:
+        """Return the traceable function that gives the kernel's outputs, of a variant of the model.
+
+        A variant goes by the choices of the model; it is none of a machine with free spins.
+        """
+        rows, scale = velocity_choice(self.model, self.active), 1.0 / self.model.row_scale
 
         def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-            applied = self._applied.at(self.model, q, v, *rest)
+            applied = acts.at(model, q, v, *rest)
             a, spin_risk = self._spun(q, v, a, applied)
-            terms = loop_terms(self.model, q, v, a, *applied[:2])
+            terms = loop_terms(model, q, v, a, *applied[:2])
             A, risk = self.exact(terms.A)
             some = MinimumNorm(A[list(rows)])
             lam = some.solution(terms.b[list(rows)])
@@ -256,12 +271,30 @@ class ClosedInverse:
             solved = tau * (1.0 / self.model.velocity_scale), lam * scale, flat
             return (*solved, a, facts) if self.spins else (*solved, facts)
 
-        active = np.flatnonzero(self.active).tolist()
-        exact = self._choice.rows if self._choice.imprecise else ()
-        outputs = ("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts")
-        columns = [spin.columns for spin in self.spins]
-        what = active, rows, exact, columns, self._applied
-        return model_kernel(self.model, "closed_inverse", self._inputs, outputs, function, what)
+        return function
+
+    def refuse(self, facts: Array, minimum_norm: bool) -> None:
+        """Raise for the first state of a variant whose facts (N, ...) are not what they should be.
+
+        Raises
+        ------
+        StateError, SolveError
+            Which state, and what to try.
+        """
+        slack, least = max(NOTICED, self._choice.slack) ** 2, self._choice.consistent**2
+        shared = (facts[:, OPEN_DRIVES:] > OPEN_LOAD**2).any(axis=1) & (not minimum_norm)
+        sure = (facts[:, CONDITION] < REFINED_RISK) & (facts[:, NOTICED_OPEN] < slack)
+        found = {
+            "does not close the loops of the machine with these values: assemble the machine that "
+            "has them": ~(facts[:, : ACCELERATION + 1] <= CONSISTENT**2).all(axis=1),
+            "is too near a singular position: leave it out": ~sure,
+            "is a motion that the actuators given cannot make, or do not determine: change "
+            "actuated=": (facts[:, UNBALANCED] > least) | shared,
+        }
+        for message, states in found.items():
+            if states.any():
+                kind = StateError if "loops" in message else SolveError
+                raise kind(f"state {int(np.argmax(states))} {message}")
 
     def _spun(self, q: Array, v: Array, a: Array, applied: Applied) -> tuple[Array, Any]:
         """Return the accelerations with those of free spins, and the risk of these; traceable."""

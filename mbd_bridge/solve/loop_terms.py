@@ -13,17 +13,18 @@ passive row notices change whatever is not determined.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
+from mbd_bridge.equations.mass_moments import MassMoments
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.model.spatial import Array, Inertia, zeros
 from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel, shared_kernel
 from mbd_bridge.solve.row_choice import RowChoice
@@ -91,7 +92,7 @@ def loop_terms(
 def _acting_squares(model: Model, rate: Array, change: Array, external: External) -> Array:
     """Return the sum of squares (1,) of weights, inertia forces and pushes, (N m)²."""
     inertia = sum(
-        mass * model.size**2 + np.trace(body.inertia.central)
+        mass * model.size**2 + _spread(body.inertia)
         for mass, body in zip(model.masses, model.bodies, strict=True)
     )
     fast, weight = rate @ rate, model.gravity @ model.gravity / model.size**2
@@ -101,6 +102,13 @@ def _acting_squares(model: Model, rate: Array, change: Array, external: External
         force, moment = wrench[:3], wrench[3:]
         acting_squares[0] += force @ force * model.size**2 + moment @ moment
     return acting_squares
+
+
+def _spread(inertia: Inertia | MassMoments) -> Any:
+    """Return the sum of the principal moments: about the origin if only mass moments are known."""
+    if isinstance(inertia, MassMoments):
+        return 2.0 * np.trace(inertia.second)
+    return np.trace(inertia.central)
 
 
 def prepare_terms(

@@ -117,3 +117,77 @@ def test_values_that_the_machine_cannot_have_are_refused(parameters, error, mess
     solver = arm.compile_derivatives("lbr_iiwa_joint_3", by, forces=spring)
     with pytest.raises(error, match=message):
         solver(*np.zeros((3, 7)), parameters=parameters)
+
+
+BARS = {
+    "four_bar": (
+        "crank",
+        {"coupler.mass": 3.1, "rocker.centre.x": 0.05, "coupler.inertia.yy": 0.2},
+    ),
+    "slider_crank": ("crank", {"rod.mass": 0.7, "big_end.xyz.z": 0.11}),
+    "geared_five_bar": ("left_crank", {"left_coupler.mass": 2.0, "left_elbow.xyz.z": 0.11}),
+    "spatial_slider_crank": ("crank", {"crank.xyz.y": 0.01, "rod.mass": 2.0, "gravity.x": 1.0}),
+    "bricard": ("joint_1", {"rod_2.mass": 3.0, "rod_3.centre.x": 0.3}),
+}
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_machines_with_loops_take_other_values_too(name):
+    crank, values = BARS[name]
+    robot = mbd.load(OWN / f"{name}.urdf")
+    other = mbd.Mechanism(Parameters.of(robot.model, values).variant(0))
+    states = [
+        other.assemble({crank: x}, fixed=crank, velocity={crank: 1.3}, acceleration={crank: -0.7})
+        for x in (0.3, 0.4)
+    ]
+    state = [np.array([getattr(one, part) for one in states]) for part in "qva"]
+    by = ["q", "v", *values]
+    solver = robot.compile_derivatives(None, by, actuated=crank)
+    found = solver(*state, parameters=values)
+    expected = other.load_derivatives(*state, by=by, actuated=crank)
+    np.testing.assert_array_equal(found.loads.unique, expected.loads.unique)
+    np.testing.assert_array_equal(found.trusted, expected.trusted)
+    for part in ("force", "moment", "actuation"):
+        same(getattr(found.loads, part), getattr(expected.loads, part))
+        ours, theirs = getattr(found, part), getattr(expected, part)
+        known = np.isfinite(theirs)
+        np.testing.assert_array_equal(np.isfinite(ours), known)
+        same(ours[known], theirs[known])
+    torque = f"{crank}.actuation"
+    ours = solver.gradient(torque)(*state, parameters=values)
+    theirs = other.compile_derivatives(None, by, actuated=crank).gradient(torque)(*state)
+    same(ours.value, theirs.value)
+    same(ours.gradient, theirs.gradient)
+
+
+def test_a_state_that_does_not_close_the_varied_loops_is_refused():
+    robot = mbd.load(OWN / "four_bar.urdf")
+    state = robot.assemble({"crank": 0.4}, fixed="crank")
+    solver = robot.compile_derivatives(["crank"], ["elbow.xyz.z"], actuated="crank")
+    solver(state.q, state.v, state.a, parameters={})
+    with pytest.raises(StateError, match=r"state 0 does not close the loops.*these values"):
+        solver(state.q, state.v, state.a, parameters={"elbow.xyz.z": 0.3})
+
+
+def test_rods_that_spin_freely_and_planar_machines_take_no_other_values():
+    rssr, four_bar = (mbd.load(OWN / f"{name}.urdf") for name in ("rssr", "four_bar"))
+    for robot in (rssr, four_bar.as_planar()):
+        solver = robot.compile_derivatives(None, "coupler.mass", actuated="crank")
+        with pytest.raises(ModelError, match="spin freely, or that is declared planar"):
+            solver(*np.zeros((3, robot.nv)), parameters={})
+
+
+def test_counterweights_found_by_gradient_are_those_that_one_linear_step_finds():
+    robot = mbd.load(OWN / "crank_rocker.urdf", gravity=(0, 0, 0))
+    states = [
+        robot.assemble({"crank": x}, fixed="crank", velocity={"crank": 30.0}) for x in (1.0, 3.0)
+    ]
+    turning = [np.array([getattr(state, part) for state in states]) for part in "qva"]
+    names = ["crank.inertial.mz", "rocker.inertial.mz"]
+    solver = robot.compile_derivatives(["root_joint"], names, actuated="crank")
+    own = np.array([column.value for column in solver.columns])
+    change = np.array([-0.08635, -0.35325])
+    before, after = (solver(*turning, parameters=x).loads.force for x in (own, own + change))
+    assert np.abs(after[:, 0, [0, 2]]).max() < 1e-7 * np.abs(before[:, 0, [0, 2]]).max()
+    expected = robot.joint_loads(*turning, ["root_joint"], actuated="crank").force
+    same(before, expected)

@@ -89,9 +89,7 @@ class GradientSolver:
 
     @cached_property
     def live(self) -> Kernel:
-        """The kernel of loads, value and gradient whose last input, ``p``, are the machine's
-        numbers.
-        """
+        """The kernel of loads, value and gradient whose last input are the machine's numbers."""
         solver = self._solver
 
         def function(*arguments: Array) -> tuple[Array, ...]:
@@ -123,14 +121,8 @@ class GradientSolver:
         parameters : other values of the machine's numbers; see `DerivativeSolver`
         """
         solver = self._solver
-        loads, inputs = solver.loads.with_inputs(
-            q, v, a, external, t=t, threads=threads, check=check
-        )
-        if parameters is None:
-            found = self.kernel(*inputs, threads=threads)
-        else:
-            loads, found = solver.varied(self.live, inputs, parameters, threads, check)
-        value, gradient, *risk = found
+        loads, found = solver.evaluated(self, (q, v, a), external, t, threads, check, parameters)
+        value, gradient, *risk = found[: len(self.kernel.outputs)]
         states = loads.force.shape[:-2]
         flags = loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique
         known = np.concatenate([flag.reshape(*states, -1) for flag in flags], axis=-1)

@@ -26,7 +26,7 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
-from mbd_bridge.kernels import pulled_back, rates_along
+from mbd_bridge.kernels import is_traced, pulled_back, rates_along
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
@@ -132,7 +132,7 @@ class LoopMotion:
         """
         count = seeds["q"].shape[1]
         rates, risk, opened = dict(seeds), 0.0, np.zeros(count)
-        state = self._matrices(inputs)
+        state = self._matrices(inputs, variant)
         if self.independent is not None:
             moved, risk, opened = self._closed(inputs, seeds, variant, state)
             rates |= moved
@@ -161,7 +161,7 @@ class LoopMotion:
         By q (nv,: along velocities), v, a, zero where these depend on others, and by the rest; the
         risk.
         """
-        model, J = self.model, self._matrices(inputs)
+        model, J = self.model, self._matrices(inputs, variant)
         total, chosen = dict(slopes), list(self._choice.rows)
         some, risk = self._balance(J)
         risk = risk + some.risk
@@ -248,9 +248,11 @@ class LoopMotion:
 
         return position, velocity, acceleration
 
-    def _matrices(self, inputs: Mapping[str, Array]) -> Array:
+    def _matrices(self, inputs: Mapping[str, Array], variant: Variant) -> Array:
         """Return the dimensionless Φ_q (m, nv)."""
-        found = constraints(self.model, state_vectors(self.model, inputs["q"], inputs["v"]))
+        p = inputs["p"]
+        model = variant(p)[0] if is_traced(p) else self.model
+        found = constraints(model, state_vectors(model, inputs["q"], inputs["v"]))
         rows = 1.0 / self.model.row_scale
         return np.asarray(found.phi_q * rows[:, None] * self.model.velocity_scale)
 

@@ -25,7 +25,7 @@ from mbd_bridge.loads.derivatives.request import Columns, DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
 from mbd_bridge.loads.planar import planar_rates
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.solver import LoadSolver
+from mbd_bridge.loads.solver import LoadSolver, MotionState
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
@@ -89,31 +89,59 @@ class DerivativeSolver:
     def live_kernel(
         self, name: str, outputs: Sequence[str], function: Traceable, request: object
     ) -> Kernel:
-        """Return the kernel of a function of the loads' inputs and of `parameters`."""
-        if self.loops is not None:
-            raise ModelError(
-                "parameters: other values are for trees, since those of a machine with loops need "
-                "multipliers of their own; make a mechanism with the values and compile its own"
-            )
-        inputs = {**self.loads.kernel.inputs, "p": len(self.parameters)}
-        return model_kernel(self.model, name, inputs, outputs, function, request)
+        """Return the kernel of a function of the loads' inputs and of `parameters`.
 
-    def varied(
+        Of a machine with loops it forms the multipliers itself; behind the function's results are
+        torques, what tells whether the state is sound, and what open multipliers do to loads.
+        """
+        sizes = {**self.loads.kernel.inputs, "p": len(self.parameters)}
+        if self.loops is None:
+            return model_kernel(self.model, name, sizes, outputs, function, request)
+        loads, closed = self.loads, self.loads.inverse
+        if closed.spins or self.model.description.planar:
+            raise ModelError(
+                "parameters: a machine with rods that spin freely, or that is declared planar, "
+                "takes no other values; give the rods joints, or take robot.as_planar(False)"
+            )
+        del sizes["lam"]
+
+        def whole(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
+            acts, point = rest[: len(loads.applied.inputs)], rest[len(loads.applied.inputs) : -1]
+            model, applied = self.variant(rest[-1])
+            tau, lam, opened, facts = closed.function_of(model, applied)(q, v, a, *acts)
+            results = function(q, v, a, lam, *rest)
+            return (*results, tau, facts, *loads.changes_of(model)(q, opened, *point))
+
+        changes = ("wrench", "actuator", "reaction")[: 3 if loads.request.reaction else 2]
+        names = (*outputs, "tau", "facts", *(f"open_{change}" for change in changes))
+        return model_kernel(self.model, name, sizes, names, whole, request)
+
+    def evaluated(
         self,
-        kernel: Kernel,
-        inputs: Sequence[ArrayLike],
-        parameters: ParameterValues | ArrayLike,
+        of: DerivativeSolver | GradientSolver,
+        state: MotionState,
+        external: ArrayLike | None,
+        t: ArrayLike | None,
         threads: int,
         check: bool,
+        parameters: ParameterValues | ArrayLike | None,
     ) -> tuple[JointLoads, tuple[Array, ...]]:
-        """Return the loads with other parameters, and what else a live kernel gives."""
-        given = dict(zip(self.loads.kernel.inputs, inputs, strict=True))
-        given["p"] = self._columns.values(parameters)
-        found, finite = kernel.run(*given.values(), threads=threads)
+        """Return the loads and what a kernel gives, or its live one with other parameters."""
+        if parameters is None:
+            whole = self.loads.with_inputs(*state, external, t=t, threads=threads, check=check)
+            return whole[0], of.kernel(*whole[1], threads=threads)
+        inputs, p = self.loads.inputs(state, external, t, check), self._columns.values(parameters)
+        found, finite = of.live.run(*inputs.values(), *self.loads.more, p, threads=threads)
         if check and not finite:
-            explain(self.model, given, *found)
-        count = len(self.loads.kernel.outputs)
-        return self.loads.result(found[:count]), found[count:]
+            explain(self.model, {**inputs, "p": p}, *found)
+        count, first = len(self.loads.kernel.outputs), of.live.outputs.index(of.kernel.outputs[0])
+        if self.loops is None:
+            return self.loads.result(found[:count]), found[first:]
+        tau, facts, *changes = found[of.live.outputs.index("tau") :]
+        if check:
+            self.loads.inverse.refuse(np.atleast_2d(facts), self.request.loads.minimum_norm)
+        flags = self.loads.determined(tuple(changes))
+        return replace(self.loads.result(found[:count], flags), efforts=tau), found[first:]
 
     def __reduce__(self) -> tuple[type[DerivativeSolver], tuple[Any, ...]]:
         """Return what makes it again: machine code does not travel, it is found or made there."""
@@ -140,16 +168,12 @@ class DerivativeSolver:
             one variant or of N; or an array of them (K,) or (N, K), in the order of the columns.
             All values share the machine code, which the first call with any makes
         """
-        loads, inputs = self.loads.with_inputs(q, v, a, external, t=t, threads=threads, check=check)
         count = len(self.loads.kernel.outputs)
-        if parameters is None:
-            found = self.kernel(*inputs, threads=threads)[count:]
-        else:
-            loads, found = self.varied(self.live, inputs, parameters, threads, check)
-        slopes = found[:count]
+        loads, found = self.evaluated(self, (q, v, a), external, t, threads, check, parameters)
+        slopes = found[count : 2 * count]
         trusted = np.ones((*loads.force.shape[:-2], len(self.columns)), dtype=bool)
         if self.loops is not None:
-            risk, opened = found[count:]
+            risk, opened = found[2 * count : 2 * count + 2]
             with np.errstate(invalid="ignore"):
                 trusted &= (risk < REFINED_RISK) & (opened < OPENED**2)
         force, moment, actuation, *reaction = self._determined(loads, slopes, trusted)
