@@ -164,11 +164,27 @@ def test_one_coordinate_and_one_component_are_columns_of_the_whole():
         )
 
 
+def test_coordinates_of_one_joint_go_by_its_name_whatever_parts_are_called():
+    builder = mbd.Builder("named").link("q", 1.0, (0, 0, 0.5)).link("arm", 1.0, (0, 0, 0.5))
+    builder.joint("ball", "spherical", "base", "q").joint("q", "revolute", "q", "arm", (0, 0, 1))
+    mechanism = mbd.Mechanism.build(builder)
+    spring = JointSpring("q", stiffness=3.0, name="external")
+    state = random_state(mechanism.model, np.random.default_rng(0))
+
+    def columns(by):
+        found = mechanism.load_derivatives(*state, ["q"], by, forces=[spring])
+        return found.column_names
+
+    assert columns("q.ball") == ("q.ball.wx", "q.ball.wy", "q.ball.wz")
+    assert columns(["v.q", "q.mass", "q.xyz.x"]) == ("v.q", "q.mass", "q.xyz.x")
+    assert columns("external.stiffness") == ("external.stiffness",)
+
+
 @pytest.mark.parametrize(
     ("by", "message"),
     [
         ([], "at least one name"),
-        (["q.nowhere"], "no parameter 'q.nowhere'"),
+        (["q.nowhere"], "no number named 'q.nowhere'.*Available: q.joint"),
         (["link1.weight"], "no parameter 'link1.weight'"),
         (["nothing.mass"], "no link named 'nothing'"),
         (["t"], "nothing that acts depends on time"),

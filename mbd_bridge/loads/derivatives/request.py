@@ -1,7 +1,7 @@
 """What loads are derived by: names, read and checked once, and the columns that they are.
 
     q, v, a             every coordinate, velocity, acceleration: a column for each velocity
-    q.NAME, ...         one of them
+    q.NAME, ...         one of them, or those of one joint
     t                   time, where force elements depend on it
     external            the wrenches on links, a column for each number: external.LINK.fx ...
     LINK.mass, ...      numbers of the model (`model.parameters`), or one of their components
@@ -281,9 +281,19 @@ class Columns:
         if INERTIAL_WORD in name.split(".")[-2:] and name.partition(".")[0]:
             return INERTIAL_WORD
         first, _, rest = name.partition(".")
-        if first == "external" or (first in STATE and rest in self.model.velocity_names):
+        if self._owner(name):
+            return "p"
+        if first == "external" or (first in STATE and self._of_state(first, rest)):
             return first
         return "p"
+
+    def _of_state(self, first: str, rest: str) -> bool:
+        """Say whether a name that begins with q, v or a is of coordinates, not of such a part."""
+        model = self.model
+        if rest in model.velocity_names or rest in model.joint_index:
+            return True
+        parts = *(link.name for link in model.links), *model.joint_index
+        return first not in (*parts, *(loop.name for loop in model.loops), *self._elements)
 
     def _owner(self, name: str) -> bool:
         return name.rpartition(".")[0] in self._elements
