@@ -79,7 +79,7 @@ class ElementParameters:
             )
         values = np.hstack([np.broadcast_to(x, (number, x.shape[1])) for x in columns])
         found = ElementParameters(model, tuple(given), tuple(places), values)
-        found.check()
+        found.check(values)
         return found
 
     @property
@@ -138,11 +138,11 @@ class ElementParameters:
         t, q, v, z = (tape.vector(name, size) for name, size in sizes.items())
         element.effect(model, t[0], q, v, z)
 
-    def check(self) -> None:
-        """Let the elements check the values, those of each trajectory."""
+    def check(self, values: Array) -> None:
+        """Let the elements check values (N, P), those of each trajectory."""
         known = [_filled(one, other) for one, other in zip(self.given, self.symbolic, strict=True)]
         checked = replace(self, given=tuple(known))
-        for row in np.unique(self.values, axis=0):
+        for row in np.unique(values, axis=0):
             checked.bound(self.given, row)
 
 

@@ -16,7 +16,7 @@ rotation vector (rad) in the child's axes, as everywhere v is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -238,7 +238,7 @@ class Columns:
                     f"{link!r}; give one of them"
                 )
         if self.elements is not None and len(of_machine) < len(given):
-            replace(self.elements, values=rows[:, self._of_elements]).check()
+            self.elements.check(rows[:, self._of_elements])
 
     @property
     def _of_elements(self) -> slice:
