@@ -58,6 +58,7 @@ class HeldBasis:
     choose: Choose = by_pivots
 
 
+@dataclass(frozen=True)
 class KeptBasis(ABC):
     """A way to make a basis and to keep it."""
 

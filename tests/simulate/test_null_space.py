@@ -219,6 +219,16 @@ def test_the_criteria_are_settings():
         bar[0].simulate(1.0, integrator=NullSpace("svd"), method="qr", **bar[1])
 
 
+@pytest.mark.parametrize(("basis", "setting"), [("svd", {"ratio": 0.999}), ("qr", {"loss": 0.99})])
+def test_the_python_reference_has_the_criteria_too(basis, setting):
+    (bar, start), count = moving("crank_rocker"), []
+    for given in ({}, setting):
+        scheme = NullSpace(basis, **given)
+        run = bar.simulate(0.3, integrator=scheme, reference=True, **start)
+        count.append(run.facts["decompositions"])
+    assert count[0] < count[1]
+
+
 class Midpoint(Integrator):
     order = 2
 

@@ -21,6 +21,7 @@ renewed, is told by `solve.bases`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from mbd_bridge.simulation.reference.equations import MotionTerms, ReferenceEqua
 from mbd_bridge.simulation.right_hand_side import Rate, Settle
 from mbd_bridge.simulation.run.problem import Correction, Problem, SolutionMethod
 from mbd_bridge.simulation.start import independent_rows
+from mbd_bridge.simulation.steps.schemes import NullSpace
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.bases import BASES, DEPENDENT_ROWS, HeldBasis, KeptBasis
 from mbd_bridge.solve.closed import needs_support
@@ -302,4 +304,8 @@ def make_method(problem: Problem, options: SolutionMethod) -> Method:
     equations = ReferenceEquations(problem.model, problem.forces, problem.motions)
     if by_multipliers:
         return MultiplierMethod(equations, options.correction)
-    return ReducedMethod(equations, BASES[options.method], options.correction)
+    basis, scheme = BASES[options.method], options.scheme
+    if isinstance(scheme, NullSpace):  # its criterion
+        own = {part.name: getattr(scheme, part.name) for part in fields(basis)}
+        basis = replace(basis, **own)
+    return ReducedMethod(equations, basis, options.correction)
