@@ -124,6 +124,15 @@ def test_solvers_travel_to_other_processes():
     same(found.value * found.gradient, force @ expected["lbr_iiwa_joint_2"].force)
 
 
+def test_a_function_of_a_joint_that_was_not_asked_for_is_told_which_there_are():
+    arm = mbd.load(mbd.models()["kuka_iiwa"])
+    solver = arm.compile_derivatives(["lbr_iiwa_joint_4"], by=["q"])
+    with pytest.raises(
+        ModelError, match=r"of: .*lbr_iiwa_joint_5.*did you mean 'lbr_iiwa_joint_4'"
+    ):
+        solver.gradient(lambda loads: loads["lbr_iiwa_joint_5"].force[0])
+
+
 def test_a_length_at_zero_has_no_gradient():
     robot = mbd.load(OWN / "kuka_iiwa.urdf", gravity=(0, 0, 0))
     force = robot.compile_derivatives(["lbr_iiwa_joint_3"], "q").gradient("lbr_iiwa_joint_3.force")

@@ -54,6 +54,13 @@ class NumberGradient:
     trusted: Array
 
 
+class _LoadsByJoint(dict[str, OneJoint]):
+    """What a user's function of loads takes."""
+
+    def __missing__(self, name: str) -> OneJoint:
+        raise ModelError(f"of: {unknown_name('joint', name, self)}")
+
+
 class GradientSolver:
     """Value and gradient of one number made of loads, prepared once.
 
@@ -165,10 +172,10 @@ class GradientSolver:
         each = zip(parts, shapes.values(), strict=False)
         force, moment, actuation = (x.reshape(shape) for x, shape in each)
         sure = np.ones(6, dtype=bool)
-        by_joint = {
-            joint: OneJoint(force[k], moment[k], actuation[place], sure, sure)
+        by_joint = _LoadsByJoint(
+            (joint, OneJoint(force[k], moment[k], actuation[place], sure, sure))
             for k, (joint, place) in enumerate(zip(loads.joints, loads.places, strict=True))
-        }
+        )
         return (np.array(self._of(by_joint)).reshape(-1),)
 
     def _derived(self, *arguments: Array) -> tuple[Array, ...]:
