@@ -33,8 +33,8 @@ OURS = ("model", "prepared", "self", "loads")
 """Parameters behind a door that its caller does not see."""
 
 INNER = (
-    "ClosedInverse.exact",  # of symbols
-    "LoadSolver.with_inputs",
+    *("ClosedInverse.exact", "ClosedInverse.function_of"),  # of symbols
+    *("LoadSolver.with_inputs", "LoadSolver.determined", "LoadSolver.inputs"),
     *("LoadSolver.flags", "LoadSolver.result", "LoadSolver.at_states", "JointLoads.among"),
     *("Simulation.part", "Simulation.answer"),
     *(
