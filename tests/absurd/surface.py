@@ -33,7 +33,7 @@ OURS = ("model", "prepared", "self", "loads")
 """Parameters behind a door that its caller does not see."""
 
 INNER = (
-    *("ClosedInverse.exact", "ClosedInverse.function_of"),  # of symbols
+    *("ClosedInverse.exact", "ClosedInverse.function_of", "ClosedInverse.refuse"),  # of symbols
     *("LoadSolver.with_inputs", "LoadSolver.determined", "LoadSolver.inputs"),
     *("LoadSolver.flags", "LoadSolver.result", "LoadSolver.at_states", "JointLoads.among"),
     *("Simulation.part", "Simulation.answer"),
