@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import reduce
+from operator import or_
 
 WINDOWS = sys.platform == "win32"
 
@@ -16,7 +18,7 @@ def flags(*names: str) -> int:
 
     Files are read and written byte by byte: Windows is told so.
     """
-    return sum({getattr(os, name, 0) for name in (*names, "O_BINARY")})
+    return reduce(or_, (getattr(os, name, 0) for name in (*names, "O_BINARY")))
 
 
 PLAIN = flags("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK")

@@ -158,8 +158,8 @@ class LoopMotion:
 
         Returns
         -------
-        By q (nv,: along velocities), v, a, zero where these depend on others, and by the rest; the
-        risk.
+        By q (nv,: along velocities), v, a, of which those that are independent count, and by the
+        rest; the risk.
         """
         model, J = self.model, self._matrices(inputs, variant)
         total, chosen = dict(slopes), list(self._choice.rows)
@@ -192,10 +192,7 @@ class LoopMotion:
             weights = zeros(len(J), J, shares)
             weights[chosen] = -shares / model.row_scale[chosen]
             pull(residual, weights, [*"qva"[: k + 1], "p"], [*"qva"[:k], "p"])
-            kept = zeros(model.nv, J, own, shares)
-            kept[:] = own - (J[chosen].T @ shares) / scale
-            kept[self._dependent] = 0.0
-            total[name] = kept
+            total[name] = own - (J[chosen].T @ shares) / scale
         return total, risk + closing.risk
 
     def _balance(self, J: Array) -> tuple[MinimumNorm, Any]:
