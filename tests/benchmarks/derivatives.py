@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.kernels import compile_kernel, rates_along
-from mbd_bridge.loads.derivatives.loops import position_rates
-from mbd_bridge.solve.dynamics import traceable
+from mbd_bridge.kernels import compile_kernel
 from tests.benchmarks.operations import best
 from tests.robots import OWN, robot
 
@@ -19,7 +17,9 @@ STATES = 1024
 
 
 def run() -> dict[str, dict[str, float]]:
-    """Time each, ns a state in lanes; pinocchio's function for one state after the other."""
+    """Time each, ns a state in lanes; pinocchio's function for one state after the other, called
+    from Python, which is some 0.1 us of it: it has no batch of derivatives.
+    """
     warnings.simplefilter("ignore", mbd.MbdWarning)
     import pinocchio as pin
 
@@ -32,7 +32,9 @@ def run() -> dict[str, dict[str, float]]:
     regressor = best(lambda: pin.computeJointTorqueRegressor(peer, data, *one), 3000)
     load = best(_call(arm.compile("joint_loads", ["lbr_iiwa_joint_4"]).kernel, states), 500)
     found = {
-        "iiwa: torques by q, v, a": _timed(_torques(arm), states, theirs),
+        "iiwa: torques by q, v, a": _timed(
+            arm.compile("inverse_dynamics_derivatives"), states, theirs
+        ),
         "iiwa: six components of joint 4 by q, v, a": _timed(
             arm.compile_derivatives(["lbr_iiwa_joint_4"]).kernel, states
         ),
@@ -77,7 +79,7 @@ def _talos(talos: Any, pin: Any) -> dict[str, float]:
     peer = talos.to_pinocchio()
     data, one = peer.createData(), [x[0].copy() for x in states]
     theirs = best(lambda: pin.computeRNEADerivatives(peer, data, *one), 1000)
-    return _timed(_torques(talos), states, theirs)
+    return _timed(talos.compile("inverse_dynamics_derivatives"), states, theirs)
 
 
 def _call(kernel: Any, states: Any) -> Callable[[], Any]:
@@ -97,20 +99,6 @@ def _timed(kernel: Any, states: Any, peer: float | None = None) -> dict[str, flo
     if peer is not None:
         row |= {"pinocchio": peer, "times faster": peer / row["lanes"]}
     return row
-
-
-def _torques(mechanism: Any) -> Any:
-    """Return the kernel of the derivatives of the torques alone, as pinocchio gives them."""
-    model = mechanism.model
-    plain = traceable(model, "inverse_dynamics").function
-    sizes, n = {"q": model.nq, "v": model.nv, "a": model.nv}, model.nv
-
-    def derived(*state: Any) -> tuple[Any, ...]:
-        given, seeds = dict(zip(sizes, state, strict=True)), np.eye(3 * n).reshape(3, n, 3 * n)
-        rates = {"q": position_rates(model, given["q"], seeds[0]), "v": seeds[1], "a": seeds[2]}
-        return rates_along(lambda *x: plain(*x)[:1], given, rates, backward=True)[1]
-
-    return compile_kernel(derived, sizes, cache=None)
 
 
 def _regressor(mechanism: Any) -> Any:
