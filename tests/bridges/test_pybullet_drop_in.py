@@ -56,6 +56,33 @@ def test_motors_move_an_arm_as_pybullets_dynamics_do(path, name):
     assert np.abs(np.ptp(ours, axis=0)[:7]).min() > 0.15
 
 
+@pytest.mark.parametrize("other", [False, True])
+def test_a_script_with_a_bullet_client_changes_one_import_as_well(other):
+    """Of two clients at once, the second opened in the place of one that is gone."""
+    gone = drop_in.BulletClient(connection_mode=pybullet.DIRECT)
+    gone.setAdditionalSearchPath(str(DATA))
+    gone.loadURDF(IIWA, useFixedBase=True)
+    if other:
+        gone.disconnect()
+    else:
+        del gone
+    one, two = (drop_in.BulletClient(connection_mode=pybullet.DIRECT) for _ in "ab")
+    states = []
+    for client, gravity in ((one, 0.0), (two, -9.81)):
+        client.setAdditionalSearchPath(pybullet_data.getDataPath())
+        client.setGravity(0, 0, gravity)
+        with pytest.raises(StateError, match="loadURDF has loaded"):
+            client.getStepper(0)
+        arm = client.loadURDF(IIWA, useFixedBase=True)
+        client.setJointMotorControlArray(arm, range(7), client.VELOCITY_CONTROL, forces=[0] * 7)
+        client.resetJointState(arm, 1, 0.4)
+        client.stepSimulation()
+        states.append(client.getStepper(arm).joint_loads(["lbr_iiwa_joint_1"]))
+    assert np.abs(states[0].force).max() < 1e-9
+    assert states[1].force[0, 2] > 100
+    assert one.getJointState(0, 1)[0] == 0.4
+
+
 SMALL = {
     "cartpole.urdf": 1e-6,
     "differential/diff_ring.urdf": 1e-6,

@@ -8,18 +8,23 @@ which then steps all of them together. Its motors, stops, damping, gears and res
 and are taken over by the stepper. What pybullet does not tell of is taken here: torques
 (TORQUE_CONTROL) and forces (``applyExternalForce``), which act in the next step, as there. Force
 sensors tell our loads. ``createConstraint`` between links of one machine closes a loop of ours.
-`getStepper` gives the stepper of a body, for its ``joint_loads``.
+`getStepper` gives the stepper of a body, for its ``joint_loads``. `BulletClient` takes the place of
+that of ``pybullet_utils.bullet_client``.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
+from pybullet_utils import bullet_client
 
 from mbd_bridge.base.errors import MbdError, ModelError, StateError, warn
 from mbd_bridge.engines.pybullet.client import Client, engine
@@ -67,6 +72,31 @@ def getStepper(bodyUniqueId: int, physicsClientId: int = 0) -> Stepper:
             f"{sorted(machines) or 'none'}"
         )
     return machines[bodyUniqueId].stepper
+
+
+class BulletClient(bullet_client.BulletClient):  # type: ignore[misc]
+    """pybullet_utils' client of this name, over the functions of this module."""
+
+    _client: int
+
+    def __init__(self, *values: Any, **options: Any) -> None:
+        super().__init__(*values, **options)
+        _worlds.pop(self._client, None)  # of a client that was closed past this module
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(sys.modules[__name__], name)
+        if inspect.isroutine(attribute):
+            attribute = functools.partial(attribute, physicsClientId=self._client)
+        if name == "disconnect":
+            self._client = -1
+        return attribute
+
+
+def connect(*values: Any, **options: Any) -> int:
+    """Connect, as pybullet does."""
+    number: int = _bullet.connect(*values, **options)
+    _worlds.pop(number, None)  # as above
+    return number
 
 
 def disconnect(physicsClientId: int = 0) -> None:
