@@ -16,6 +16,7 @@
         modes: {kind: finite-element, bending_y: 2, bending_z: 2, torsion: 1}
         damping: {ratio: 0.01}
         stiffening: false
+        slope: true                 # whether what is attached turns with the section there
         stations: {gauge: 0.4}      # m along the beam: links upper_arm.gauge
 
 Sections are ``rectangle: {width_y, width_z}``, ``circle: {diameter}``, ``tube: {outer, inner}``,
@@ -65,7 +66,7 @@ from mbd_bridge.model.flexible import (
     SectionTable,
 )
 
-LINK_KEYS = ("link", "beam", "modal_basis", "modes", "damping", "stiffening", "stations")
+LINK_KEYS = ("link", "beam", "modal_basis", "modes", "damping", "stiffening", "slope", "stations")
 PLAIN = ("A", "Iy", "Iz", "J")
 SHAPES: dict[str, tuple[Callable[..., Section], tuple[str, ...]]] = {
     "rectangle": (Section.rectangle, ("width_y", "width_z")),
@@ -98,6 +99,7 @@ def _link(node: Node) -> FlexibleLink:
         "modes": _modes,
         "damping": _damping,
         "stiffening": Node.flag,
+        "slope": Node.flag,
         "stations": _stations,
     }
     options = {key: readers[key](item) for key, item in table.items() if key in readers}

@@ -118,6 +118,8 @@ def expand(description: Description) -> Expanded:
         places = [flexible.beam.place(joint.origin.translation) for joint in stations]
         deformed = deformation(flexible, root, places)
         for joint, shape in zip(stations, deformed.shapes, strict=True):
+            if not flexible.slope:  # LeeJoo90 (52)
+                shape = shape._replace(rotation=np.zeros_like(shape.rotation))
             types[joint.name] = station_type(shape, deformed.lengths)
             leaders[joint.name] = stations[0].name
         parts.append(FlexiblePart(flexible.link, stations[0].name, deformed))

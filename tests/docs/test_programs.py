@@ -143,6 +143,20 @@ def test_kimyou97s_simulations_run_beside_exudyn(tmp_path: Path, capsys, monkeyp
     assert {path.name for path in tmp_path.iterdir()} == {"kimyou97_1.png", "kimyou97_2.png"}
 
 
+def test_the_page_prints_the_pattern_of_leejoo90_and_its_misprints(capsys) -> None:
+    program("verification/leejoo90.py").main()
+    said = capsys.readouterr().out.splitlines()
+    counts = [re.findall(r": (\d+) .*, (\d+) .* in (\d+ of \d+)", line) for line in said]
+    known = rows("flexible.md", "angles").values()
+    shown = [tuple(part) for cells in known for part in (cells[:3], cells[3:])]
+    assert shown == [found[0] for found in counts if found]
+    wrong = [line.split() for line in said if line.startswith("(6")]
+    for place in ("C(2)[3,5]", "C(2)[4,6]", "C(5)[2,3]", "C(6)[2,4]"):
+        assert [line[-1] for line in wrong if line[1] == f"{place}:"] == ["0"], place
+    assert [line[2:] for line in wrong if line[1] == "C(4)[2,6]:"] == [["-d72/2,", "is", "-d72"]]
+    assert len(wrong) == 12
+
+
 @pytest.mark.parametrize("name", ["five_dof", "tracked", "car", "six"])
 def test_figures_of_vehicles_are_drawn(name: str, tmp_path: Path, monkeypatch) -> None:
     figures = program("vehicles/figures.py")

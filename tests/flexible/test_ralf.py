@@ -1,5 +1,7 @@
 """RALF, the flexible four-bar arm of LeeJoo90, from its file."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.applications.formulas import structure
 from mbd_bridge.cli import main
 from mbd_bridge.files.flex_sidecar import read_flexible
+from mbd_bridge.model.flexible_links import modes_of
 from tests.flexible.ralf import COMMAND, GUESS, PAPER, null_space
 from tests.robots import OWN
 
@@ -64,6 +67,98 @@ def test_structural_savings_leave_less_than_half_of_the_terms(ralf):
     assert found.of_35 > found.holds_35 > 0.9 * found.of_35
 
 
+SIX = ("theta1", "theta2", "lower.mode1", "lower.mode2", "upper.mode1", "upper.mode2")
+"""LeeJoo90 (57)."""
+
+
+def in_the_papers_angles(**changes):
+    """RALF with what is attached to a link in the link's own axes."""
+    links = [replace(one, slope=False) for one in read_flexible(OWN / "ralf.flex.yaml")]
+    thin = [replace(one, beam=replace(one.beam, **changes)) for one in links]
+    return mbd.load(OWN / "ralf.urdf", flexible=thin)
+
+
+def test_two_links_in_the_papers_angles_have_the_mass_matrix_of_its_positions():
+    """LeeJoo90 (51)-(58), written out: r1, r2 at points of the links and their Jacobians.
+
+    In the file theta2 is zero where both links are at right angles.
+    """
+    arm = in_the_papers_angles(rotary_inertia=False)
+    rng = np.random.default_rng(3)
+    angles, xi = rng.uniform(-1, 1, 2), rng.uniform(-0.1, 0.1, 4)
+    names = arm.coordinate_names
+    q = rng.uniform(-0.5, 0.5, arm.nq)
+    six = [names.index(name) for name in SIX]
+    q[six] = [*angles, *xi]
+    c1, s1, c12, s12 = (
+        f(x) for x in (angles[0], angles.sum() - np.pi / 2) for f in (np.cos, np.sin)
+    )
+    x, weight = np.polynomial.legendre.leggauss(6)
+    M = np.zeros((6, 6))
+    for number, link in enumerate(("lower", "upper")):
+        flexible = next(one for one in arm.model.description.flexible if one.link == link)
+        modes, beam = modes_of(arm.model.description, flexible), flexible.beam
+        nodes = np.linspace(0.0, beam.length, flexible.modes.elements + 1)
+        at = (nodes[:-1, None] + np.diff(nodes)[:, None] * (x + 1) / 2).ravel()
+        mass = np.tile(weight, len(nodes) - 1) * np.diff(nodes)[0] / 2 * beam.density
+        mass *= beam.section.A
+        psi = np.array([mode.function.at(at).f for mode in modes])
+        u, zero = xi[2 * number : 2 * number + 2] @ psi, 0.0 * at
+        if number == 0:
+            J = np.array([[-at * s1 - u * c1, zero, *(-psi * s1), zero, zero],
+                          [at * c1 - u * s1, zero, *(psi * c1), zero, zero]])  # fmt: skip
+            tip = np.array([mode.function.at(np.array([beam.length])).f[0] for mode in modes])
+            L, u_tip = beam.length, xi[:2] @ tip
+        else:
+            along = np.array([-at * s12 - u * c12, at * c12 - u * s12])
+            first = along + np.array([[-L * s1 - u_tip * c1], [L * c1 - u_tip * s1]])
+            moved = [np.outer([-s1, c1], np.full(len(at), part)) for part in tip]
+            bent = [np.array([-s12 * part, c12 * part]) for part in psi]
+            J = np.array([first, along, *moved, *bent]).swapaxes(0, 1)
+        M += np.einsum("cip,cjp,p->ij", J, J, mass)
+    ours = arm.mass_matrix(q)[np.ix_(six, six)]
+    ours[0, 0] = M[0, 0]  # the other two links add to M11 alone
+    assert np.abs(ours - M).max() < 1e-11 * np.abs(M).max()
+
+
+def test_the_arm_moves_alike_whichever_angles_describe_it():
+    """Let go where it is bent: the paper's theta2 is ours and the slope of the lower link's end."""
+    bent, straight = mbd.load(OWN / "ralf.urdf"), in_the_papers_angles()
+    k = bent.coordinate_names.index("theta2")
+
+    def in_the_papers(q):
+        """Return coordinates with the paper's theta2; the axis of the hinge is -y."""
+        slope = bent.deflections(q=q, link="lower").rotation[:, 1]
+        found = q.copy()
+        found[..., k] -= 2.0 * np.arctan(0.5 * slope)
+        return found
+
+    deflected = {"lower.mode1": 0.02, "upper.mode1": -0.02}
+    fixed = ("theta1", "theta3", *deflected)
+    at = bent.assemble({**GUESS, **deflected}, fixed=fixed).q
+    run = bent.simulate(0.2, step=2e-4, every=20, q=at)
+    other = straight.simulate(0.2, step=2e-4, every=20, q=in_the_papers(at[None])[0])
+    expected = in_the_papers(run.q)
+    assert np.abs(expected - run.q).max() > 5e-3
+    assert np.abs(other.q - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("slope", "nonzero", "terms", "all_nonzero", "all_terms"),
+    [(False, 39, 64, 78, 82), (True, 85, 734, 124, 752)],
+)
+def test_the_papers_angles_leave_its_pattern_of_christoffels_symbols(
+    slope, nonzero, terms, all_nonzero, all_terms
+):
+    """LeeJoo90 (61)-(66)."""
+    arm = in_the_papers_angles() if not slope else mbd.load(OWN / "ralf.urdf")
+    found = arm.symbolic(())
+    two, whole = structure(found, SIX), structure(found)
+    assert (two.nonzero, two.kept) == (nonzero, terms)
+    assert (whole.nonzero, whole.kept) == (all_nonzero, all_terms)
+    assert (two.zero_34 == two.of_34, whole.holds_35 == whole.of_35) == (not slope, not slope)
+
+
 def test_the_file_says_what_python_says(ralf):
     lower, upper, actuating = read_flexible(OWN / "ralf.flex.yaml")
     section = mbd.flexible.Section.tube(0.14, 0.13)
@@ -85,6 +180,7 @@ links:
     modes: {kind: polynomial, bending_z: 2, torsion: 1}
     damping: {ratio: 0.01, beta: 1.0e-5}
     stiffening: true
+    slope: false
     stations: {gauge: 1.0}
 """
 
@@ -110,6 +206,7 @@ def test_mistakes_in_the_file_are_named_with_their_line(tmp_path, old, new, mess
     file.write_text(GOOD)
     (link,) = read_flexible(file)
     assert link.modes.directions == ("bending_z", "torsion")
+    assert (link.stiffening, link.slope) == (True, False)
     assert old in GOOD
     file.write_text(GOOD.replace(old, new, 1))
     with pytest.raises(mbd.errors.FileError, match=message) as raised:

@@ -460,9 +460,16 @@ class Structure:
         return rows
 
 
-def structure(found: SymbolicModel) -> Structure:
-    """Return the structure of a mechanism's equations."""
-    C, n = found.C, len(found.names)
+def structure(found: SymbolicModel, coordinates: Iterable[str] | None = None) -> Structure:
+    """Return the structure of a mechanism's equations.
+
+    Parameters
+    ----------
+    coordinates : names: of these rows and columns alone, in this order
+    """
+    names = chosen_names("coordinates", coordinates, found.names, "coordinate", ModelError)
+    rows = [found.names.index(name) for name in names]
+    C, n = found.C[np.ix_(rows, rows, rows)], len(rows)
     upper = [C[i, j, k] for i in range(n) for j in range(n) for k in range(j, n)]
     kinds = {_kind(one): one for one in upper if one}
     of_34 = [C[i, j, i] for i in range(n) for j in range(i + 1)]
@@ -484,9 +491,9 @@ def structure(found: SymbolicModel) -> Structure:
         len(pairs),
         sum(len(one.terms) for one in C.flat),
         sum(len(one.terms) for one in kinds.values()),
-        _pattern(found.M),
+        _pattern(found.M[np.ix_(rows, rows)]),
         _pattern(C),
-        found.elastic,
+        tuple(k for k, row in enumerate(rows) if row in found.elastic),
     )
 
 
