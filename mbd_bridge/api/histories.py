@@ -40,11 +40,15 @@ class HistoryOptions(ReadingOptions, ConventionOptions, ActingOptions, total=Fal
         if the machine has actuators
     bearings : by joint a `Bearing` or two: also count what they carry, and their lives; see
         `Mechanism.bearings`. None: those that the machine states (``NAME.bearings.yaml``)
+    sensitivity : numbers of the machine whose change of peaks and root mean squares is counted:
+        "rod.mass", "elbow.xyz", "spring.stiffness", ...; none of them: the masses of all links.
+        None: not counted
     """
 
     exponents: Annotated["Sequence[float]", Option(EXPONENTS, "m")]
     motors: Annotated["bool | None", Option(None)]
     bearings: Annotated["BearingsGiven | None", Option(None)]
+    sensitivity: Annotated["Iterable[str] | str | None", Option(None)]
 
 
 @option_group
@@ -163,6 +167,7 @@ class HistoryRequest:
     motors : count what motors have to do; None: if the machine has stated actuators
     bearings : count what these carry; None: those that the machine states, if any
     threads : share the rows of a piece
+    sensitivity : count what these numbers change, () the masses of all links; None: not counted
     """
 
     request: LoadRequest
@@ -172,6 +177,7 @@ class HistoryRequest:
     motors: bool | None = None
     bearings: "BearingsGiven | None" = None
     threads: int = 1
+    sensitivity: Iterable[str] | str | None = None
 
     @staticmethod
     def of(
@@ -190,7 +196,7 @@ class HistoryRequest:
         asked["forces"] = mechanism.elements(options["forces"])
         request = LoadRequest.of(mechanism.model, joints, **asked)
         counted = options["exponents"], plane, options["motors"], options["bearings"]
-        return HistoryRequest(request, forces, *counted, threads)
+        return HistoryRequest(request, forces, *counted, threads, options["sensitivity"])
 
     def inputs(self, mechanism: "Mechanism") -> LoadInputs:
         """Return what acts on a mechanism along the motions."""

@@ -309,7 +309,7 @@ def report(
         mechanism = mechanism_of(machine)
         request = LoadRequest.of(machine.model, joints, **part(ConventionOptions, options))
         counted = options["exponents"], None, options["motors"], options["bearings"]
-        asked = HistoryRequest(request, None, *counted)
+        asked = HistoryRequest(request, None, *counted, sensitivity=options["sensitivity"])
         parts = [_simulated(machine, mechanism, asked)]
     else:
         mechanism = machine
@@ -428,6 +428,7 @@ def _check_computed(
         "weights": weights is not None,
         "motors": asked.motors is not None,
         "bearings": asked.bearings is not None,
+        "sensitivity": asked.sensitivity is not None,
         **dict.fromkeys(reading.given, True),
     }
     for name, given in late.items():

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import along, shared
-from mbd_bridge.cli.parser import NamesAction, add_output, add_robot, add_stated, vector
+from mbd_bridge.cli.parser import add_output, add_robot, add_stated, vector
 from mbd_bridge.cli.shared import add_options
 from mbd_bridge.loads.options import ConventionOptions, ReactionOptions
 
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.loads.derivatives.sensitivities import SensitivityObserver
     from mbd_bridge.loads.watch import Needs, Observer
 
 GROUP = "loads"
@@ -57,15 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print all that the loads assume, not only what differs from the usual",
     )
-    parser.add_argument(
-        "--sensitivity",
-        nargs="*",
-        action=NamesAction,
-        metavar="NAME",
-        help="print what changes the peaks and the root mean squares, in %% per %% of numbers of "
-        "the machine: rod.mass, elbow.xyz, spring.stiffness, ...; alone: of its links' masses. "
-        "In loops the motion of the actuated joints is held",
-    )
+    shared.add_sensitivity(parser)
     along.add_arguments(parser)
 
 
@@ -87,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.convention import Convention
+    from mbd_bridge.loads.derivatives.sensitivities import SensitivityObserver
     from mbd_bridge.loads.peaks import LoadPeaks
     from mbd_bridge.loads.streaming.load_history import LoadBasisCounter
     from mbd_bridge.loads.watch import LoadWriter, Needs, watch
@@ -116,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
             **summaries,
         }
         if options.sensitivity is not None:
-            observers["sensitivity"] = _sensitivity(options.sensitivity, acting, needs)
+            asked = acting.request(needs), options.sensitivity, acting.external, acting.threads
+            observers["sensitivity"] = SensitivityObserver.of(robot.model, *asked)
         results = watch(pieces, acting, observers)
     written, shown = results["file"], [results[name] for name in summaries]
     changes = results.get("sensitivity")
@@ -151,19 +144,6 @@ def _summaries(robot: Mechanism, acting: LoadInputs, needs: Needs) -> dict[str, 
     request = HistoryRequest(acting.request(needs), acting.external, threads=acting.threads)
     each = {name: one.load()(robot, request) for name, one in of_applications("summaries").items()}
     return {name: observer for name, observer in each.items() if observer is not None}
-
-
-def _sensitivity(names: list[str], acting: LoadInputs, needs: Needs) -> SensitivityObserver:
-    """Return what counts the changes by numbers of the machine, None: by the masses of links."""
-    from mbd_bridge.loads.derivatives import DerivativeRequest, DerivativeSolver
-    from mbd_bridge.loads.derivatives.sensitivities import SensitivityObserver
-
-    model = acting.model
-    heavy = [link.name for link in model.description.links if link.inertia and link.inertia.mass]
-    bent = {part.link for part in model.description.flexible}
-    by = names or [f"{name}.mass" for name in heavy if name not in bent]
-    request = DerivativeRequest.of(model, acting.request(needs), by)
-    return SensitivityObserver(DerivativeSolver(model, request), acting.external, acting.threads)
 
 
 def _digits(text: str) -> int:

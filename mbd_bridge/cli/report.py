@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     shared.add_joints(parser, "whose loads; default: all, the cut ones too")
     shared.add_exponents(parser)
+    shared.add_sensitivity(parser)
     add_stated(parser)
     for one in of_applications("options").values():
         one.load().add_options(parser)
@@ -83,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
         actuated=options.actuated,
         minimum_norm=options.minimum_norm,
         exponents=options.exponents,
+        sensitivity=options.sensitivity,
         picture=not options.no_picture,
         check=not options.no_check,
         threads=options.threads,

@@ -47,6 +47,19 @@ def add_exponents(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sensitivity(parser: argparse.ArgumentParser) -> None:
+    """Declare by which numbers of the machine changes of loads are counted."""
+    parser.add_argument(
+        "--sensitivity",
+        nargs="*",
+        action=NamesAction,
+        metavar="NAME",
+        help="tell what changes the peaks and the root mean squares, in %% per %% of numbers of "
+        "the machine: rod.mass, elbow.xyz, spring.stiffness, ...; alone: of its links' masses. "
+        "In loops the motion of the actuated joints is held",
+    )
+
+
 def add_threads(parser: argparse.ArgumentParser, what: str = "rows") -> None:
     """Declare among how many threads the work is shared."""
     parser.add_argument(

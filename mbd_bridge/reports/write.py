@@ -426,6 +426,7 @@ def report_page(subject: Subject) -> str:
     parts: list[tuple[str, Callable[[LoadHistory], str]]] = [
         ("Actuators", partial(_actuators, model)),
         ("Measured efforts", _efforts),
+        ("What changes the loads", _changes),
     ]
     each = ((heading, of_each(cases, part)) for heading, part in (*parts, *_added()))
     sections += [(heading, text) for heading, text in each if text]
@@ -446,6 +447,18 @@ def _actuators(model: Model, history: LoadHistory) -> str:
 def _efforts(history: LoadHistory) -> str:
     found = history.effort_differences
     return "".join(map(table, found.tables())) if found else ""
+
+
+def _changes(history: LoadHistory) -> str:
+    found = history.results.get("sensitivity")
+    if found is None:
+        return ""
+    lead = (
+        "%/%: by how many per cent a load's peak, and its root mean square, grow with one per cent "
+        "more of a number of the machine."
+    )
+    each = (table(one, sentence(one.title)) for one in found.tables())
+    return paragraph(lead) + "".join(each)
 
 
 def _loads(history: LoadHistory) -> str:

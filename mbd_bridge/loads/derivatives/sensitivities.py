@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.base.errors import some
+from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.errors import StateError, some
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, Tabular
-from mbd_bridge.loads.derivatives.request import DerivativeColumn, per
+from mbd_bridge.loads.derivatives.request import DerivativeColumn, DerivativeRequest, per
+from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.watch import Needs
+from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion import Motion
@@ -97,6 +100,19 @@ class LoadSensitivity:
         self.ties = tuple(when for _, when in self._summits if when != self.time)
 
 
+def observe(mechanism: Any, request: Any, run: Any = None) -> SensitivityObserver | None:
+    """Return what counts the changes that a `HistoryRequest` asks for, along a motion."""
+    if request.sensitivity is None:
+        return None
+    if run is not None:
+        raise StateError(
+            "sensitivity: counted along a motion, not along a simulation, whose motion would "
+            "change too; write the motion to a file and take it along that, or leave it out"
+        )
+    asked = request.request, request.sensitivity, request.external, request.threads
+    return SensitivityObserver.of(mechanism.model, *asked)
+
+
 ROWS = 1024
 """States whose derivatives are held at a time."""
 
@@ -115,6 +131,25 @@ class SensitivityObserver:
     ) -> None:
         self._solver, self._external, self._threads = solver, external, threads
         self._counter = SensitivityCounter()
+
+    @staticmethod
+    def of(
+        model: Model,
+        loads: LoadRequest,
+        names: Iterable[str] | str,
+        external: ExternalForces | None = None,
+        threads: int = 1,
+    ) -> SensitivityObserver:
+        """Return what counts the changes by some numbers; none: by the masses of links."""
+        from mbd_bridge.loads.derivatives.solver import DerivativeSolver
+
+        by = name_list("sensitivity", names, "numbers of the machine")
+        if not by:
+            bent = {part.link for part in model.description.flexible}
+            rigid = (link for link in model.description.links if link.name not in bent)
+            by = tuple(f"{link.name}.mass" for link in rigid if link.inertia and link.inertia.mass)
+        solver = DerivativeSolver(model, DerivativeRequest.of(model, loads, by))
+        return SensitivityObserver(solver, external, threads)
 
     def needs(self) -> Needs:
         """Return that it needs no loads: derivatives come with their own."""
