@@ -74,15 +74,42 @@ def pivoted(matrix: Array, tolerance: float = SINGULAR, largest: float | None = 
     tolerance : pivots below this, relative to `largest`, are zero
     largest : None for the largest pivot
     """
-    from scipy.linalg import qr  # here, so that importing the package does not load SciPy
-
     rows, columns = matrix.shape
     if not matrix.size:
         return Pivoted(np.eye(rows), np.zeros(matrix.shape), np.arange(columns), 0)
-    Q, R, order = qr(matrix, pivoting=True)
+    if min(rows, columns) <= SMALL:
+        Q, R, order = _reflected(matrix)
+    else:
+        from scipy.linalg import qr
+
+        Q, R, order = qr(matrix, pivoting=True)
     pivots = np.abs(np.diag(R))
     whole = pivots.max(initial=0.0) if largest is None else largest
     return Pivoted(Q, R, order, int(np.sum(pivots > tolerance * max(whole, 1e-300))))
+
+
+SMALL = 16
+"""Columns or rows of matrices for which SciPy is not imported: that takes 0.15 s."""
+
+
+def _reflected(matrix: Array) -> tuple[Array, Array, Array]:
+    """Return Q, R and the order of the columns, by Householder's reflections."""
+    rows, columns = matrix.shape
+    R, Q, order = np.array(matrix, dtype=float), np.eye(rows), np.arange(columns)
+    for k in range(min(rows, columns)):
+        lengths = np.sqrt((R[k:, k:] ** 2).sum(axis=0))
+        pivot = k + int(np.argmax(lengths))
+        for each in (R.T, order):
+            each[[k, pivot]] = each[[pivot, k]]
+        if not R[k + 1 :, k].any():
+            continue
+        mirror = R[k:, k].copy()
+        mirror[0] += np.copysign(lengths[pivot - k], mirror[0])
+        mirror *= np.sqrt(2.0) / np.sqrt(mirror @ mirror)
+        R[k:] -= np.outer(mirror, mirror @ R[k:])
+        R[k + 1 :, k] = 0.0
+        Q[:, k:] -= np.outer(Q[:, k:] @ mirror, mirror)
+    return Q, R, order
 
 
 def independent_columns(matrix: Array) -> tuple[int, ...]:
