@@ -13,6 +13,7 @@ from mbd_bridge.kernels import trace
 from mbd_bridge.simulation.steps.compiled import SystemStep
 from tests import papers
 from tests.benchmarks import vehicle_steps
+from tests.referees import REFEREES, Referee, printed
 from tests.vehicles.scripts import example
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -197,3 +198,15 @@ def test_the_page_prints_the_operations_of_cho09s_table_5() -> None:
         whole = sum(graph.counts().values())
         numbers = [f"{number:,}" for number in dict.fromkeys((whole - skipped, whole))]
         assert known[names.get(name, name)][0] == " or ".join(numbers)
+
+
+@pytest.mark.parametrize("referee", REFEREES, ids=lambda referee: referee.difference.__name__)
+def test_a_referee_from_outside_agrees_and_the_page_says_how_far(referee: Referee) -> None:
+    difference = referee.difference()
+    page = (DOCS / "who_agrees.md").read_text(encoding="utf-8")
+    assert difference < referee.bound
+    (row,) = [line for line in page.splitlines() if f"| `{referee.difference.__name__}` |" in line]
+    who, what, cell = (text.strip() for text in row.split("|")[1:4])
+    assert (who, what) == (referee.who, referee.what)
+    text = printed(difference)
+    assert cell == text or prints(cell, difference), (cell, text)

@@ -6,33 +6,10 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.forces import PointSpring
+from tests.oracles.adams import GRAVITY, INERTIA, SPRINGS
 from tests.tolerances import ADAMS
 
-INERTIA = (0.04, 0.1, 0.1)
-GRAVITY = (0.0, 0.0, -9.80665)
 NO_TURN = (0.0, 0.0, 0.0, 1.0)
-
-CASES = {
-    # name: centre at the start; point on the ground, on the body; law; time -> centre, force
-    "T2": (
-        (0, 2, 0),
-        ((0, 0, 0), (0, 0, 0)),
-        (100.0, 5.0),
-        {
-            1: ((0, -0.5973274, -2.189069), (0, -6.947310, -25.46030)),
-            5: ((0, -1.945198, -0.7674010), (0, -6.493260, -2.561659)),
-        },
-    ),
-    "T3": (
-        (-1, 4, 3),
-        ((1, 2, 3), (2, 0, 0)),
-        ((50.0, 10.0), 5.0),
-        {
-            1: ((-0.5266615, 3.486916, -1.046425), (-15.52339, 13.82865, -29.16117)),
-            5: ((-1.444917, 4.419559, 1.322425), (-1.556888, 1.060104, -0.3315315)),
-        },
-    ),
-}
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +18,9 @@ def free_body():
     return mbd.Mechanism.build(builder, floating=True, gravity=GRAVITY)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", SPRINGS)
 def test_a_spring_between_points_moves_a_body_as_in_adams(free_body, name, tmp_path):
-    centre, points, (stiffness, damping), expected = CASES[name]
+    centre, points, (stiffness, damping), expected = SPRINGS[name]
     q = np.array([*centre, *NO_TURN])
     spring = PointSpring(("ground", "body"), points, stiffness, damping, name="spring")
     spring = spring.relaxed_at(free_body, q)

@@ -43,6 +43,29 @@ CASES = {
     ),
 }
 
+SPRINGS = {
+    # name: centre at the start; point on the ground, on the body; law; time -> centre, force
+    "T2": (
+        (0, 2, 0),
+        ((0, 0, 0), (0, 0, 0)),
+        (100.0, 5.0),
+        {
+            1: ((0, -0.5973274, -2.189069), (0, -6.947310, -25.46030)),
+            5: ((0, -1.945198, -0.7674010), (0, -6.493260, -2.561659)),
+        },
+    ),
+    "T3": (
+        (-1, 4, 3),
+        ((1, 2, 3), (2, 0, 0)),
+        ((50.0, 10.0), 5.0),
+        {
+            1: ((-0.5266615, 3.486916, -1.046425), (-15.52339, 13.82865, -29.16117)),
+            5: ((-1.444917, 4.419559, 1.322425), (-1.556888, 1.060104, -0.3315315)),
+        },
+    ),
+}
+"""A free body on a spring between two points, free at the start; force on the ground."""
+
 
 def pendulum_force(roll: float) -> np.ndarray:
     """Return the exact force on the ground at t = 1 s of the revolute cases, by one scalar ODE.

@@ -6,7 +6,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
-from mbd_bridge.equations.state_vectors import state_vectors
 from tests.robots import own_urdfs
 from tests.simulate.starts import STARTS
 
@@ -33,14 +32,6 @@ COUNTS = {  # coordinates (velocities), rows, independent rows
 STEADY = 1e-7
 """Allowed change of energy in a second, relative to its largest share of kinetic energy."""
 CLOSED = 1e-12
-
-BRICARD_TIPS = {  # IFToMM A04, another code's converged figures at t = 1 s
-    "rod_1": ((1, 0, 0), (0.510501, 0, -0.859877)),
-    "rod_2": ((0, -1, 0), (0.274481, -0.886708, -0.462330)),
-    "rod_3": ((0, 0, 1), (0.510501, -1.649168, 0.140123)),
-    "rod_4": ((-1, 0, 0), (0, -0.886708, 0.537670)),
-}
-"""Rod -> its far end in its own frame, where that is."""
 
 
 def test_these_are_all_our_models_with_loops():
@@ -105,24 +96,6 @@ def _holding_forces(machine, q):
 def _largest_kinetic(machine, run):
     M = machine.mass_matrix(run.q)
     return 0.5 * np.einsum("ki,kij,kj->k", run.v, M, run.v).max()
-
-
-def test_bricard_arrives_where_the_benchmark_says():
-    """IFToMM A04: the reference has six digits and an error of its own of about 1e-6."""
-    machine = mbd.load(own_urdfs()["bricard"])
-    run = machine.simulate(1.0, every=1000)
-    model = machine.model
-    state = state_vectors(model, run.q[-1], run.v[-1], "world")
-
-    def place(link, point):
-        link = model.links[model.link_number(link)]
-        body = state.bodies[link.body]
-        own = link.frame.translation + link.frame.rotation @ np.array(point, float)
-        return body.position + body.rotation @ own
-
-    origin, turn = place("world", (0, 0, 0)), np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
-    for rod, (end, expected) in BRICARD_TIPS.items():
-        assert np.abs(turn @ (place(rod, end) - origin) - expected).max() < 1e-6, rod
 
 
 def test_four_bar_file_has_the_closed_form():

@@ -39,22 +39,6 @@ def test_n_four_bar_goes_through_its_singular_positions(windows):
     assert run.closure.max() < 1e-12
 
 
-def test_pendulum():
-    """IFToMM A01: 1 kg at 1 m, released level."""
-    b = (
-        mbd.Builder("pendulum")
-        .link("bob", 1.0, (-1, 0, 0))
-        .joint("pin", "revolute", "base", "bob", axis=(0, 1, 0))
-    )
-    m = mbd.Mechanism.build(b)
-    run = m.simulate(10, step=1e-3, every=1000)
-    place = -np.array([np.cos(run.q[:, 0]), -np.sin(run.q[:, 0])]).T
-    assert np.allclose(place[5], (-0.9423054350, -0.3347543384), atol=1e-8)
-    assert np.allclose(place[10], (-0.2750874626, -0.9614192050), atol=1e-8)
-    tension = np.linalg.norm(run.joint_loads(["pin"]).force[10, 0])
-    assert np.isclose(tension, 28.2945671, atol=1e-6)
-
-
 def test_a_tree_moves_as_scipy_says():
     arm = mbd.load(own_urdfs()["kuka_iiwa"])
     q = np.linspace(-0.5, 0.7, 7)
