@@ -172,3 +172,20 @@ def linkage(rng, kinds=LINKAGE_KINDS, loops=1):
         second_axis = across if kind == "universal" else None
         builder.loop(f"loop{k}", kind, (first, end), (second, here), axis, second_axis)
     return build_model(builder.description()), q
+
+
+FIVE_BAR_NEAR = {"crank": -1.2, "one": 0.6, "two": 1.0, "rocker": 1.4}
+
+
+def five_bar():
+    """Two degrees of freedom: a crank that is prescribed, and the rest that swings."""
+    y, b = (0, 1, 0), mbd.Builder("five-bar", root="ground")
+    lengths = {"crank": 1.0, "one": 1.5, "two": 1.5, "rocker": 1.2}
+    before, place = "ground", (0, 0, 0)
+    for name, length in lengths.items():
+        b.link(name, 1.0, (length / 2, 0, 0), np.array([0, 1, 1]) * length**2 / 12)
+        b.joint(name, "revolute", before, name, place, axis=y)
+        before, place = name, (length, 0, 0)
+    ends = ("rocker", Frame.from_rpy(place)), ("ground", Frame.from_rpy((2.0, 0, 0)))
+    b.loop("pin", "revolute", *ends, axis=y)
+    return mbd.Mechanism.build(b)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
+from mbd_bridge.integrators import NullSpace
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
@@ -29,6 +30,13 @@ FIXED = {  # integrator, method -> order
     ("explicit_newmark", "multipliers"): 2,
     ("ab3", "multipliers"): 3,
     ("ab3", "qr"): 3,
+}
+ALONE = {"coordinates": "independent"}
+FORMS = {  # of steps in the null space -> order on the closed loop
+    "svd, z'": (NullSpace("svd", **ALONE), 4),
+    "qr, z'": (NullSpace("qr", **ALONE), 4),
+    "projection, z'": (NullSpace("projection", **ALONE), 4),
+    "projection, z', as printed": (NullSpace("projection", form="printed", **ALONE), 1),
 }
 VARIABLE = {  # integrator -> smallest and largest order of errors against the number of steps
     "abm": (5.5, 8.5),  # orders up to 7, chosen as it goes
@@ -62,7 +70,7 @@ def error(name: str, **options: Any) -> tuple[float, int]:
     return float(np.abs(np.concatenate(run.state()) - exact).max()), run.steps
 
 
-def fixed(name: str, integrator: str, method: str) -> list[float]:
+def fixed(name: str, integrator: str | NullSpace, method: str = "multipliers") -> list[float]:
     """Return the orders observed as the step is halved."""
     options = {"integrator": integrator, "method": method, "every": 1000}
     errors = [error(name, step=h, **options)[0] for h in STEPS]
@@ -82,6 +90,9 @@ def main() -> None:
     for (integrator, method), order in FIXED.items():
         rows = [" ".join(f"{x:.2f}" for x in fixed(m, integrator, method)) for m in MACHINES]
         print(f"| {integrator} | {method} | {order} | {rows[0]} | {rows[1]} |")
+    for form, (scheme, order) in FORMS.items():
+        rows = [" ".join(f"{x:.2f}" for x in fixed(m, scheme)) for m in MACHINES]
+        print(f"| rk4, compiled | {form} | {order} | {rows[0]} | {rows[1]} |")
     for integrator in VARIABLE:
         rows = ["{:.1f}, {:.2f}".format(*variable(m, integrator)) for m in MACHINES]
         print(f"| {integrator} | {rows[0]} | {rows[1]} |")

@@ -82,6 +82,11 @@ class Closed(NamedTuple):
     risk: Any
     sections: tuple[JointSection, ...] = ()
 
+    @property
+    def dv(self) -> Array:
+        """What a step integrates (nv,)."""
+        return self.a
+
     def correction(self, residual: Array) -> Array:
         """Return the smallest velocity step, in the sense of M, that takes `residual` off the
         rows.

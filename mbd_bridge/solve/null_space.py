@@ -62,7 +62,7 @@ class Kept(NamedTuple):
 
 class OnNullSpace(NamedTuple):
     """Accelerations (nv,), multipliers (r,), V1, the factors of Φ_q V1, risk (see `solve.closed`);
-    what M and h say of selected joints.
+    what M and h say of selected joints; what is integrated, if not the accelerations.
     """
 
     a: Array
@@ -71,14 +71,25 @@ class OnNullSpace(NamedTuple):
     inner: Eliminated
     risk: Any
     sections: tuple[Any, ...] = ()
+    rates: Array | None = None
+
+    @property
+    def dv(self) -> Array:
+        """What a step integrates (nv,)."""
+        return self.a if self.rates is None else self.rates
 
     def correction(self, residual: Array) -> Array:
         """Return the velocity step that takes `residual` off the rows; V2ᵀ of it is 0."""
         return -self.V1 @ solved(self.inner, residual)
 
 
-def on_null_space(kept: Kept, terms: ClosedTerms) -> OnNullSpace:
-    """Return the acceleration by the reduced equations."""
+def on_null_space(kept: Kept, terms: ClosedTerms, printed: bool = False) -> OnNullSpace:
+    """Return the acceleration by the reduced equations.
+
+    Parameters
+    ----------
+    printed : whether V2 z̈ alone is integrated: z' goes on as the basis moves (KimYoo97 (4.8))
+    """
     M, Q, phi_q, V1 = terms.M, terms.Q, terms.phi_q, kept.V1
     B = phi_q @ V1
     inner = eliminate(B)
@@ -88,10 +99,12 @@ def on_null_space(kept: Kept, terms: ClosedTerms) -> OnNullSpace:
     reduced = _symmetric(N, MN)
     names = [f"independent velocity {k}" for k in range(N.shape[1])]
     factors = factorise(reduced, not_zero(reduced), names)
-    a = particular + N @ substitute(factors, N.T @ Q - MN.T @ particular)
+    z = substitute(factors, N.T @ Q - MN.T @ particular)
+    a = particular + N @ z
     lam = _transposed(inner, V1.T @ (Q - M @ a))
     risk = near_dependence(np.diagonal(B), inner.reciprocals, terms.scale)
-    return OnNullSpace(a, lam, V1, inner, risk, terms.sections)
+    rates = kept.V2 @ z if printed else None
+    return OnNullSpace(a, lam, V1, inner, risk, terms.sections, rates)
 
 
 def on_loops(kept: Kept, phi_q: Array, rate: Array, v: Array) -> Array:
@@ -170,10 +183,26 @@ class KeptDecomposition:
         """Number of independent velocities."""
         return self.free + self._own
 
+    def right(self, phi_q: Array) -> Array:
+        """Return the V1 (nv, r) of a position."""
+        V1 = zeros((self.nv, self.rows), phi_q)
+        V1[:] = phi_q.T * self.scale[:, None] ** 2
+        return V1
+
     def independent(self, V2: Array, v: Array) -> Array:
         """Return the independent velocities ż (dof,) of velocities v (nv,) that keep the loops."""
         own, _ = self.own_velocities(V2, v)
         return np.concatenate([(v / self.scale)[self._others], own])
+
+    def in_basis(self, V2: Array, v: Array) -> Array:
+        """Return V2 z' (nv,) with the z' that a V2 of any length has of velocities v (nv,)."""
+        out, X = zeros(self.nv, V2, v), V2[:, self.free :] / self.scale[:, None]
+        gram = _symmetric(X, X)
+        names = [f"independent velocity {k}" for k in range(self._own)]
+        rates = substitute(factorise(gram, not_zero(gram), names), X.T @ (v / self.scale))
+        out[:] = self.scale * (X @ rates)
+        out[self._others] = v[self._others]
+        return out
 
     def own_velocities(self, V2: Array, v: Array) -> tuple[Array, Array]:
         """Return the independent ones, and all without dimension, of coordinates in loops."""
@@ -182,7 +211,7 @@ class KeptDecomposition:
 
     def first(self, phi_q: Array, before: Array | None = None) -> Array:
         """Return the memory of a position, by LAPACK; `before` is one to whose V2 it turns."""
-        V1 = phi_q.T * self.scale[:, None] ** 2
+        V1 = self.right(phi_q)
         own = phi_q[:, self._loop] * self.scale[self._loop]
         V2, count = np.linalg.svd(own)[2][self.rows :].T, 0.0
         if before is not None:
@@ -204,8 +233,7 @@ class KeptDecomposition:
         ----------
         whole : whether it is a decomposition: counted, and V2 orthonormal to rounding
         """
-        V1 = zeros((self.nv, self.rows), phi_q)
-        V1[:] = phi_q.T * self.scale[:, None] ** 2
+        V1 = self.right(phi_q)
         B = phi_q @ V1
         factors = factorise(B, not_zero(B), [f"row {k}" for k in range(self.rows)])
         V2 = zeros(kept.V2.shape, kept.V2, phi_q)

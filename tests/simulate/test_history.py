@@ -8,7 +8,7 @@ from mbd_bridge.base.errors import MbdError
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests import car, independent
-from tests.machines import four_bar
+from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar
 
 METHODS = ("svd", "qr", "projection", "multipliers")
 
@@ -151,25 +151,10 @@ def test_the_car_stands_on_its_wheels_and_changes_lanes():
     assert turns.closure.max() < 1e-12
 
 
-def five_bar():
-    """Two degrees of freedom: a crank that is prescribed, and the rest that swings."""
-    y, b = (0, 1, 0), mbd.Builder("five-bar", root="ground")
-    lengths = {"crank": 1.0, "one": 1.5, "two": 1.5, "rocker": 1.2}
-    before, place = "ground", (0, 0, 0)
-    for name, length in lengths.items():
-        b.link(name, 1.0, (length / 2, 0, 0), np.array([0, 1, 1]) * length**2 / 12)
-        b.joint(name, "revolute", before, name, place, axis=y)
-        before, place = name, (length, 0, 0)
-    ends = ("rocker", car.at(np.array(place))), ("ground", car.at(np.array([2.0, 0, 0])))
-    b.loop("pin", "revolute", *ends, axis=y)
-    return mbd.Mechanism.build(b)
-
-
 def test_the_printed_acceleration_omits_a_term_where_constraints_depend_on_time():
     """(4.8) takes I_R' = -I_R Phi_q' I_R; its part across the constraints is missing."""
     machine, prescribed = five_bar(), {"crank": lambda t: -1.2 + 2.0 * t}
-    near = {"crank": -1.2, "one": 0.6, "two": 1.0, "rocker": 1.4}
-    q = machine.assemble(near, fixed="crank").q
+    q = machine.assemble(FIVE_BAR_NEAR, fixed="crank").q
     first = machine.simulate(0.5, q=q, step=1e-4, every=5000, prescribed=prescribed)
     motions = Trajectory(System(machine.model, prescribed=prescribed)).motions
     errors = {}

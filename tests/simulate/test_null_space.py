@@ -13,7 +13,7 @@ from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import by_multipliers, closed_acceleration, rows_of
 from tests import independent
-from tests.machines import four_bar, rssr
+from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar, rssr
 from tests.robots import OWN
 from tests.simulate.starts import STARTS
 
@@ -147,6 +147,46 @@ def test_independent_velocities_are_those_of_the_papers_form():
     run = bar.simulate(1.0, method="svd", coordinates="independent", **given)
     assert np.allclose(run.q, [q for _, q, _ in printed.records], atol=1e-6)
     assert np.allclose(run.v, [v for _, _, v in printed.records], atol=1e-5)
+
+
+PRINTED = NullSpace("projection", coordinates="independent", form="printed")
+
+
+@pytest.mark.parametrize("prescribed", [False, True])
+def test_the_printed_form_errs_as_the_paper_s_does_in_python(prescribed):
+    """As tests/independent.py, which goes by other steps: what both lack is not of the steps."""
+    if prescribed:
+        machine, given = five_bar(), {"prescribed": {"crank": "-1.2 + 2*t"}}
+        given["q"] = machine.assemble(FIVE_BAR_NEAR, fixed="crank").q
+        system = mbd.System(machine, prescribed={"crank": lambda t: -1.2 + 2.0 * t})
+        motions = Trajectory(system).motions
+    else:
+        machine, motions = four_bar(1, 2, 1.7, 2.5), None
+        at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+        given = {"q": at.q, "v": at.v}
+    exact = machine.simulate(0.5, step=1e-4, every=5000, **given)
+    lost = {}
+    for h in (4e-3, 2e-3):
+        run = machine.simulate(0.5, step=h, integrator=PRINTED, every=250, **given)
+        state = exact.q[0], exact.v[0]
+        options = {"motions": motions, "tolerance": 1e-3}
+        steps = independent.simulate(machine.model, state, (0.0, 0.5), h, **options)
+        paper = steps.records[-1][2] - exact.v[-1]
+        lost[h] = np.abs(run.v[-1] - exact.v[-1]).max()
+        assert np.allclose(run.v[-1] - exact.v[-1], paper, atol=5e-3 * np.abs(paper).max())
+        assert run.closure.max() < 1e-14
+    ratio = lost[4e-3] / lost[2e-3]
+    assert abs(ratio - (1.0 if prescribed else 2.0)) < 0.1  # what (4.8) lacks, no step reduces
+
+
+def test_the_printed_form_is_that_of_its_paper_alone():
+    for given in ({}, {"coordinates": "independent", "basis": "svd"}):
+        with pytest.raises(
+            StateError, match=r"printed' is KimYoo97's: give NullSpace\('projection'"
+        ):
+            NullSpace(**{"basis": "projection", "form": "printed"} | given)
+    with pytest.raises(StateError, match="form='paper' is not known; use one of corrected"):
+        NullSpace("svd", form="paper")
 
 
 @pytest.mark.parametrize("course", ["0.5 + 2*t + t^2", ([0, 0.1, 0.3, 1.0], [0.5, 0.7, 0.9, 2.0])])

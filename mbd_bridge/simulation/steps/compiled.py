@@ -285,7 +285,7 @@ class SystemStep:
             acting = numbers.acting(system)
             by: Solver = by_multipliers
             if basis is not None:
-                by, v = basis.solver(numbers.basis), basis.velocity(numbers, acting, q, v)
+                by, v = basis.solver(numbers.basis), basis.velocity(numbers, acting, q, v, t)
             return slopes(acting.model, rows, *acting.stage(), by)(q, v, t, z)
 
         def correct_at(
@@ -300,14 +300,21 @@ class SystemStep:
         first, slope = at[0].acting(system), shared(slope_at)
         start, middle, end = (partial(slope, numbers) for numbers in at)
         correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
-        report = None if asked is None else partial(asked.values, first, rows)
+        begun, report = v, None
+        if basis is not None:
+            begun = basis.begun(memory, v)
+        if asked is not None:
+
+            def report(q: Array, _: Array, t: Array, one: Any) -> Outputs:
+                return asked.values(first, rows, q, v, t, one)
+
         if self._formula is not None:
             slopes_at = start, middle, end
             given = slopes_at, correct, system.nz, bool(system.layout.sizes[1])
             step = explicit_step(self._formula, first.model, *given, report, after)
         else:
             step = staged_step(first.model, (start, middle, end), correct, report, after)
-        return step(q, v, t, h)
+        return step(q, begun, t, h)
 
     def _with_memory(
         self,

@@ -75,7 +75,7 @@ class StepRates:
         dq, closed, power, dz = slope(q, v, time, z if len(z) else NO_STATES)
         self.closed.append(closed)
         rate = zeros(len(x), q, v, z, closed.a)
-        rate[:-1] = np.concatenate([dq, closed.a, dz])
+        rate[:-1] = np.concatenate([dq, closed.dv, dz])
         rate[-1] = power
         return rate
 

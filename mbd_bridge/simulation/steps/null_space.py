@@ -11,6 +11,10 @@ All velocities are integrated, or with `coordinates="independent"` z' = V2ᵀ q�
 takes the velocity on the loops that has the same z', q̇ = I_R b + N z' (LeeJoo90 (45), KimYoo97
 (4.7)). As V2 stays during a step, its change has no part in z̈, and (4.8) leaves nothing out.
 
+As KimYoo97 prints it (`form="printed"`) each stage has I_R = Φ_qᵀ (Φ_q Φ_qᵀ)⁻¹ and N = P_N V2, z̈
+is integrated as if N stood still, and z' goes on unchanged where V2 is replaced by P_N V2.
+Between steps z' is in the velocity, which is I_R b + V2 z' there.
+
 svd looks at pivots as well: beside a singular position the velocity says nothing of them. With
 prescribed motions the velocity is not in the null space, and only they tell. One of Newton's steps
 brings the projected V2 back to unit length, of which a projection takes O(h²).
@@ -31,7 +35,7 @@ from mbd_bridge.simulation.acts import Acting, Numbers
 from mbd_bridge.simulation.steps.runge_kutta import Solver
 from mbd_bridge.simulation.steps.schemes import NullSpace
 from mbd_bridge.simulation.system import System
-from mbd_bridge.solve.closed import rows_of
+from mbd_bridge.solve.closed import ClosedTerms, rows_of
 from mbd_bridge.solve.null_space import (
     Kept,
     KeptDecomposition,
@@ -77,7 +81,21 @@ class NullSpaceMemory:
 
     def solver(self, memory: Array) -> Solver:
         """Return how a stage solves its equations."""
-        return partial(on_null_space, self.kept(memory))
+        kept = self.kept(memory)
+        if self.scheme.form == "corrected":
+            return partial(on_null_space, kept)
+
+        def printed(terms: ClosedTerms) -> OnNullSpace:
+            right = self._parts.right(terms.phi_q)
+            return on_null_space(kept._replace(V1=right), terms, printed=True)
+
+        return printed
+
+    def begun(self, memory: Array, v: Array) -> Array:
+        """Return what a step integrates of the velocity with which it begins."""
+        if self.scheme.form == "corrected":
+            return v
+        return self._parts.in_basis(self.kept(memory).V2, v)
 
     def start(self, acting: Acting, q: Array) -> Array:
         """Return the rows (r nv,) of Φ_q, of which `first` is made."""
@@ -95,21 +113,27 @@ class NullSpaceMemory:
         rows = phi_q.reshape(self._parts.rows, self._parts.nv)
         return np.asarray(self._parts.first(rows, before), dtype=np.float64)
 
-    def velocity(self, numbers: Numbers, acting: Acting, q: Array, v: Array) -> Array:
+    def velocity(self, numbers: Numbers, acting: Acting, q: Array, v: Array, t: Any) -> Array:
         """Return the velocity of a stage: of independent ones all follow from z' = V2ᵀ v."""
         if self.scheme.coordinates == "all":
             return v
-        phi_q = self._phi_q(acting, q)
-        rate = phi_q @ v
-        rate[len(self.rows) :] = 0.0  # those of prescribed motions are integrated from theirs
-        return on_loops(self.kept(numbers.basis), phi_q, rate, v)
+        phi_q, kept = self._phi_q(acting, q), self.kept(numbers.basis)
+        rate, motions = phi_q @ v, acting.stage().motions
+        if self.scheme.form == "printed":
+            kept = kept._replace(V1=self._parts.right(phi_q))
+            if motions is not None:
+                rate[len(self.rows) :] = rate[len(self.rows) :] - motions.at(t)[1]
+        else:
+            rate[len(self.rows) :] = 0.0  # those of prescribed motions are integrated from theirs
+        return on_loops(kept, phi_q, rate, v)
 
     def after(self, numbers: Numbers, q: Array, v: Array, t: Any, near: OnNullSpace) -> Array:
         """Return the memory for the step from (q, v); near is what the last stage found."""
         kept = self._parts.unpacked(numbers.basis)
         if self.scheme.basis == "projection":
             phi_q = self._phi_q(numbers.acting(self.system), q)
-            return self._parts.renewed(phi_q, kept, PROJECTED_TURNS, whole=False)
+            turns = 0 if self.scheme.form == "printed" else PROJECTED_TURNS
+            return self._parts.renewed(phi_q, kept, turns, whole=False)
         renewed = Conditional(self._renewed, numbers, q)
         return np.asarray(renewed.where(self._lost(kept, v, near), (numbers.basis,))[0])
 

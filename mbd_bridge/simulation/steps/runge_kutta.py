@@ -120,12 +120,16 @@ def staged_step(
         half, whole, start = 0.5 * h[0], h[0], t[0]
         middle, last, z = start + half, start + whole, carried(t)
         dq1, one, first, dz1 = at_start(q, v, start, z)
-        dq2, two, second, dz2 = at_middle(q + half * dq1, v + half * one.a, middle, z + half * dz1)
-        dq3, three, third, dz3 = at_middle(q + half * dq2, v + half * two.a, middle, z + half * dz2)
-        dq4, four, fourth, dz4 = at_end(q + whole * dq3, v + whole * three.a, last, z + whole * dz3)
+        dq2, two, second, dz2 = at_middle(q + half * dq1, v + half * one.dv, middle, z + half * dz1)
+        dq3, three, third, dz3 = at_middle(
+            q + half * dq2, v + half * two.dv, middle, z + half * dz2
+        )
+        dq4, four, fourth, dz4 = at_end(
+            q + whole * dq3, v + whole * three.dv, last, z + whole * dz3
+        )
         sixth = whole * (1.0 / 6.0)
         q_end = q + sixth * (dq1 + 2.0 * (dq2 + dq3) + dq4)
-        v_end = v + sixth * (one.a + 2.0 * (two.a + three.a) + four.a)
+        v_end = v + sixth * (one.dv + 2.0 * (two.dv + three.dv) + four.dv)
         q_end = normalised(model, q_end)
         q_end, v_end, left, strayed = projected(correct, q_end, v_end, last, four)
         risks, risk = zeros(3, q, v), zeros(1, q, v)

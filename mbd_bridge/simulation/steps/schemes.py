@@ -277,7 +277,13 @@ MethodName: TypeAlias = Literal["multipliers", "svd", "qr", "projection"]
 Coordinates: TypeAlias = Literal["all", "independent"]
 """Whether steps in a null space integrate all velocities, or the independent ones."""
 
+Form: TypeAlias = Literal["corrected", "printed"]
+"""Of KimYoo97's equations: without its two errors, or with them."""
+
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
+
+KIMYOO97: tuple[Basis, Coordinates] = "projection", "independent"
+"""What the paper has together."""
 
 
 @dataclass(frozen=True)
@@ -293,6 +299,8 @@ class NullSpace(Scheme):
     coordinates : "all": all velocities are integrated; "independent": z' = V2ᵀ q̇, as the papers do
     ratio : svd: part of the velocity that must be in the directions kept (Mani's criterion)
     loss : svd and qr: part of a pivot that may be left of what it was
+    form : "printed": KimYoo97 (4.8), (5.2), (A3) to the letter, of its basis and its coordinates:
+        what (4.8) leaves out is left out, and each projection takes speed away
     """
 
     basis: Basis
@@ -300,6 +308,7 @@ class NullSpace(Scheme):
     coordinates: Coordinates = "all"
     ratio: float = RATIO
     loss: float = LOSS
+    form: Form = "corrected"
 
     remembers = False
 
@@ -312,6 +321,12 @@ class NullSpace(Scheme):
                 f"NullSpace: integrator: expected an explicit one without a memory, as mbd."
                 f"integrators.Integrator, got {inner!r:.60}; 'rk4' is there by default"
             )
+        one_of("NullSpace: form", self.form, get_args(Form), StateError)
+        if self.form == "printed" and (self.basis, self.coordinates) != KIMYOO97:
+            raise StateError(
+                "NullSpace: form='printed' is KimYoo97's: give NullSpace('projection', "
+                "coordinates='independent', form='printed')"
+            )
         for name in ("ratio", "loss"):
             value = real_number(f"NullSpace: {name}", getattr(self, name), "a number from 0 to 1")
             if not 0.0 <= value <= 1.0:
@@ -319,8 +334,8 @@ class NullSpace(Scheme):
 
     @property
     def damps(self) -> bool:
-        """Whether its integrator does."""
-        return self.integrator.damps
+        """Whether its integrator does, or what is projected."""
+        return self.integrator.damps or self.form == "printed"
 
 
 def _second_order(alpha_m: float, alpha_f: float) -> Coefficients:
