@@ -66,6 +66,7 @@ KERNELS = (
     "march",
     "c_text",
     "compile",
+    "packed",
 )
 """The files of that room, in the same sense."""
 

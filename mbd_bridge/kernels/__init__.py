@@ -8,6 +8,7 @@ The room takes any traceable function and knows nothing of mechanics.
 | run it for many states, or for one | `Kernel` |
 | run it for one state after the other, fast | `Kernel.single` -> `Single` |
 | see what it computes | `trace`, `Graph` |
+| leave out the zeros of its results | `packed` -> `PackedKernel` |
 | derive it | `jacobian`, `gradient`; by the chain rule `rates_along`, `pulled_back` |
 | carry it to another compiler | `c_source` |
 | control what is kept on disk | `Cache` |
@@ -21,18 +22,21 @@ from mbd_bridge.kernels.compile import compile_kernel
 from mbd_bridge.kernels.derive import gradient, jacobian, pulled_back, rates_along
 from mbd_bridge.kernels.expression import is_traced
 from mbd_bridge.kernels.kernel import Kernel, Single
+from mbd_bridge.kernels.packed import PackedKernel, packed
 from mbd_bridge.kernels.tracing import Graph, trace
 
 __all__ = [
     "Cache",
     "Graph",
     "Kernel",
+    "PackedKernel",
     "Single",
     "c_source",
     "compile_kernel",
     "gradient",
     "is_traced",
     "jacobian",
+    "packed",
     "pulled_back",
     "rates_along",
     "trace",

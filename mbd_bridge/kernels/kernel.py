@@ -29,7 +29,7 @@ from mbd_bridge.kernels.cache import Artifact, Store
 from mbd_bridge.kernels.instructions import Program, TracedSource
 from mbd_bridge.kernels.layout import Floats, Layout
 from mbd_bridge.kernels.llvm_module import single_module
-from mbd_bridge.kernels.tracing import Graph
+from mbd_bridge.kernels.tracing import Graph, Traceable
 
 # One state at a time, with as little between the caller and the machine code as Python allows.
 
@@ -313,6 +313,11 @@ class Kernel:
     def compile_seconds(self) -> float:
         """What making the machine code took, in this process or the one that filled the cache."""
         return self._artifact.compile_seconds
+
+    @property
+    def function(self) -> Traceable:
+        """What was traced."""
+        return self._source.function
 
     @property
     def graph(self) -> Graph:

@@ -10,7 +10,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.kernels import compile_kernel
-from tests.benchmarks.operations import best
+from tests.benchmarks.operations import best, packed_call
 from tests.robots import OWN, robot
 
 STATES = 1024
@@ -64,7 +64,7 @@ def run() -> dict[str, dict[str, float]]:
     for name, row in found.items():
         figures = ", ".join(
             f"{key} {1e9 * x:.0f} ns"
-            if key in ("lanes", "one state", "pinocchio")
+            if key in ("lanes", "one state", "packed", "pinocchio")
             else f"{key} {x:.4g}"
             for key, x in row.items()
         )
@@ -79,7 +79,10 @@ def _talos(talos: Any, pin: Any) -> dict[str, float]:
     peer = talos.to_pinocchio()
     data, one = peer.createData(), [x[0].copy() for x in states]
     theirs = best(lambda: pin.computeRNEADerivatives(peer, data, *one), 1000)
-    return _timed(talos.compile("inverse_dynamics_derivatives"), states, theirs)
+    kernel = talos.compile("inverse_dynamics_derivatives")
+    row = _timed(kernel, states, theirs)
+    row["packed"] = best(packed_call(kernel, states), 500) / len(states[0])
+    return row | {"times faster, packed": theirs / row["packed"]}
 
 
 def _call(kernel: Any, states: Any) -> Callable[[], Any]:

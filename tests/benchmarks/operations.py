@@ -11,7 +11,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
-from mbd_bridge.kernels import compile_kernel
+from mbd_bridge.kernels import Kernel, compile_kernel, packed
 from mbd_bridge.solve import prepare
 from tests.benchmarks.robots import ROBOTS
 from tests.robots import robot
@@ -88,6 +88,13 @@ def _timed(function: Callable[..., Any], given: list[Any], spare: Any) -> float:
     return best(lambda: kernel(*given, out=(spare,)), 3000) / spare.size
 
 
+def packed_call(kernel: Kernel, states: Any) -> Callable[[], Any]:
+    """Return a call of a kernel that writes no zeros (`kernels.packed`)."""
+    lean = packed(kernel, cache=None).kernel
+    out = lean(*states)
+    return lambda: lean(*states, out=out)
+
+
 def jacobians() -> dict[str, dict[str, float]]:
     """Time derivatives of dynamics by position, velocity and torque or acceleration."""
     import pinocchio as pin
@@ -111,14 +118,17 @@ def jacobians() -> dict[str, dict[str, float]]:
                 "compile": seconds,
                 "lanes": best(lambda k=kernel, x=given, o=out: k(*x, out=o), 500) / STATES,
                 "one state": best(lambda s=single, x=state: s.run(*x), 3000),
+                "packed": best(packed_call(kernel, given), 500) / STATES,
                 "pinocchio": best(lambda f=theirs, x=state, p=(peer, data): f(*p, *x), 3000),
             }
             results[f"{name} {what}"] = row
-            lanes, one, pinocchio = (row[key] * 1e9 for key in ("lanes", "one state", "pinocchio"))
+            keys = ("lanes", "packed", "one state", "pinocchio")
+            lanes, lean, one, pinocchio = (row[key] * 1e9 for key in keys)
             print(
                 f"  {name}, derivatives of {what}: {row['operations']:.0f} operations, compiled in "
-                f"{seconds:.1f} s; {lanes:.0f} ns a state of many, {one:.0f} ns one, pinocchio "
-                f"{pinocchio:.0f} ns: {pinocchio / lanes:.1f} and {pinocchio / one:.1f} times"
+                f"{seconds:.1f} s; {lanes:.0f} ns a state of many, {lean:.0f} ns packed, {one:.0f} "
+                f"ns one, pinocchio {pinocchio:.0f} ns: {pinocchio / lanes:.1f}, "
+                f"{pinocchio / lean:.1f} and {pinocchio / one:.1f} times"
             )
     return results | contact()
 
