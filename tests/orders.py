@@ -1,6 +1,6 @@
 """Observed orders of the integrators, on a closed loop and on an open chain.
 
-python -m tests.orders        prints the table of docs/verification.md
+python -m tests.orders        prints the table of docs/papers/verification.md
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The published simulations made again: set-ups shared by tests and `docs/verification`."""
+"""The published simulations made again: set-ups shared by tests and `docs/papers/verification`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Numbers that others printed, beside ours: one function a referee.
 
-python -m tests.referees        prints the table of docs/who_agrees.md
+python -m tests.referees        prints the table of docs/theory/who_agrees.md
 
 Machines and numbers are those of the source that each function names; nothing of its code is here.
 """

@@ -9,7 +9,7 @@ velocities v. Joint frames are turned so that the (first) axis is z; ``model`` d
     Ḣ, Ṫ    the rates at which the entries of H and T change
 
 To add a joint type, write one frozen class here and put it in `JOINT_TYPES`
-(docs/add_a_joint.md leads through it).
+(docs/develop/add_a_joint.md leads through it).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
     inverse_dynamics_derivatives, forward_dynamics_derivatives: see `derivatives`
 
 M and h come from body-fixed axes, which need the fewest operations and keep the most digits; the
-papers' state vectors give the same (tests; docs/theory.md has counts and digits). For long chains
+papers' state vectors give the same (tests; docs/theory has counts and digits). For long chains
 and floating machines of many degrees of freedom, forward dynamics goes by articulated bodies
 instead.
 """

@@ -1,6 +1,6 @@
 """Cost against the number of degrees of freedom: chains of 5 to 60 joints, a plot for the docs.
 
-``--json`` apart, it writes docs/cost_of_dof.png (needs matplotlib).
+``--json`` apart, it writes docs/reference/cost_of_dof.png (needs matplotlib).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mbd_bridge.engines.pinocchio import referee, to_pinocchio
 from mbd_bridge.kernels import compile_kernel
 from mbd_bridge.solve.dynamics import traceable
 
-PLOT = Path(__file__).parents[2] / "docs" / "cost_of_dof.png"
+PLOT = Path(__file__).parents[2] / "docs" / "reference" / "cost_of_dof.png"
 SIZES = (5, 10, 15, 20, 30, 40, 50, 60)
 STATES = 2000
 WORKS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")

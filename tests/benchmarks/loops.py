@@ -5,7 +5,7 @@ process's own, which other programs on the machine hardly disturb. Errors stand 
 each measured of the run that was timed: of the worst angle, against motions that need no multibody
 code (tests/oracles/four_bars.py) or, of batches whose trajectories differ, against the same batch
 with a tenth of the step; and how far the loops stand open. Needs mujoco and exudyn (they are left
-out where they are missing) and writes docs/cost_of_loops.png.
+out where they are missing) and writes docs/reference/cost_of_loops.png.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.benchmarks.planar import Engine, gap, least_seconds, seconds_of
 from tests.machines import four_bar, n_four_bar
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped
 
-PLOT = Path(__file__).parents[2] / "docs" / "cost_of_loops.png"
+PLOT = Path(__file__).parents[2] / "docs" / "reference" / "cost_of_loops.png"
 SECOND = 1000
 """Steps of a run of the four-bar."""
 SIZES = (1, 2, 5, 10, 20, 40)

@@ -2,7 +2,7 @@
 
 Each engine takes steps of many sizes, in turns, the best of several; the error is that of the worst
 joint's angle against motions that need no multibody code (tests/oracles/four_bars.py). Needs mujoco
-and exudyn (left out where they are missing); writes docs/work_precision.png.
+and exudyn (left out where they are missing); writes docs/reference/work_precision.png.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.benchmarks.planar import Engine, least_seconds
 from tests.machines import four_bar, n_four_bar
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped
 
-PLOT = Path(__file__).parents[2] / "docs" / "work_precision.png"
+PLOT = Path(__file__).parents[2] / "docs" / "reference" / "work_precision.png"
 STEPS = tuple(25 * 2**k for k in range(10))
 LONGEST = 0.3
 """s of the processor: an engine whose run would take longer takes no smaller steps."""

@@ -1,4 +1,4 @@
-"""Figures of docs/drop_in.md: python -m tests.bridges.coupling_figures."""
+"""Figures of docs/guides/drop_in.md: python -m tests.bridges.coupling_figures."""
 
 from __future__ import annotations
 

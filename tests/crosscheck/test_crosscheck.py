@@ -17,7 +17,7 @@ READABLE = {
     for name, path in robots().items()
     if name
     not in {
-        # refused by us; docs/urdf_coverage.md says why
+        # refused by us; docs/reference/urdf_coverage.md says why
         "erd/ur/ur3",
         "pb/bicycle/bike",
         "pb/biped/biped2d_pybullet",

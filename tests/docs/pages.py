@@ -43,8 +43,9 @@ class Block:
 
 def pages() -> list[Path]:
     """Return the README, the changelog and all pages written by hand."""
-    written = [p for p in sorted((ROOT / "docs").glob("*.md")) if p.name not in WRITTEN_BY_PROGRAM]
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *written]
+    written = sorted((ROOT / "docs").rglob("*.md"), key=lambda page: (page.parent.name, page.name))
+    by_hand = [page for page in written if page.name not in WRITTEN_BY_PROGRAM]
+    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *by_hand]
 
 
 def blocks(page: Path) -> Iterator[Block]:

@@ -156,7 +156,8 @@ def test_the_first_pages_tell_of_what_a_user_begins_with(name: str) -> None:
 def test_every_page_is_reached_from_the_first_one() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     linked = {m["target"] for m in _LINK.finditer(index)}
-    assert {p.name for p in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+    there = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert there - {"index.md"} <= linked
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

@@ -13,13 +13,13 @@ from mbd_bridge.view.record import Shot, camera_of
 from mbd_bridge.view.source import of_simulation
 from tests.docs.pages import ROOT
 
-FILM = ROOT / "docs" / "four_bar.gif"
+FILM = ROOT / "docs" / "guides" / "four_bar.gif"
 APART = 2.5
 """Pixels between the middles of a pin's two halves, as far as they are seen: some 5 mm."""
 
 
 def script():
-    spec = importlib.util.spec_from_file_location("make_films", ROOT / "docs" / "make_films.py")
+    spec = importlib.util.spec_from_file_location("make_films", FILM.parent / "make_films.py")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     return made

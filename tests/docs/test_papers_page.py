@@ -1,4 +1,4 @@
-"""Claims about docs/papers.md: every number of every paper has a row, and what it names exists."""
+"""Claims about papers/papers.md: every number has a row, and what it names exists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "papers" / "papers.md").read_text(encoding="utf-8")
 
 
 def numbers(first: int, last: int) -> set[str]:

@@ -10,15 +10,17 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT, pages
 
+GUIDES = ROOT / "docs" / "guides"
+
 
 def test_the_script_draws_every_plot_of_the_pages(tmp_path: Path) -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in pages())
     subprocess.run(
-        [sys.executable, "-W", "error", str(ROOT / "docs" / "make_plots.py"), str(tmp_path)],
+        [sys.executable, "-W", "error", str(GUIDES / "make_plots.py"), str(tmp_path)],
         check=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         timeout=120,
     )
     drawn = {path.name for path in tmp_path.iterdir()}
-    assert drawn == set(re.findall(r"\]\((plot_\w+\.png)\)", text))
-    assert all((ROOT / "docs" / name).is_file() for name in drawn)
+    assert drawn == set(re.findall(r"\]\((?:\.\./guides/)?(plot_\w+\.png)\)", text))
+    assert all((GUIDES / name).is_file() for name in drawn)

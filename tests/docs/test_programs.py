@@ -24,7 +24,8 @@ LAST_DIGIT = 0.6
 
 @cache
 def program(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(Path(name).stem, DOCS / name)
+    (path,) = DOCS.rglob(name)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -35,7 +36,8 @@ def program(name: str) -> ModuleType:
 @cache
 def rows(page: str, *heads: str) -> dict[str, list[str]]:
     """Return the cells of the table whose first heads are given, by the first of each row."""
-    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    (path,) = DOCS.rglob(page)
+    lines = path.read_text(encoding="utf-8").splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:]] for line in lines]
     (start,) = [k for k, own in enumerate(cells) if own[: len(heads)] == [*heads]]
     found = {}
@@ -68,7 +70,7 @@ def test_programs_of_the_pages_find_all_that_they_import(name: str) -> None:
 
 
 def test_kimyoo97s_forms_and_ours_end_alike_on_a_four_bar_and_on_the_car() -> None:
-    """Figs 4 to 7, short: the projected basis, as printed, loses speed (docs/verification.md)."""
+    """Figs 4 to 7, short: the projected basis, as printed, loses speed (papers/verification.md)."""
     kimyoo97 = program("verification/kimyoo97.py")
     cases = (kimyoo97.turning_bar(), (0.0, 0.1)), (kimyoo97.falling_car(), (0.0, 0.005))
     for case, span in cases:
@@ -166,7 +168,7 @@ def test_figures_of_vehicles_are_drawn(name: str, tmp_path: Path, monkeypatch) -
     figures.FIGURES[name]()
     pictures = {path.name for path in tmp_path.iterdir()}
     assert len(pictures) == 2
-    assert pictures <= {path.name for path in (DOCS / "vehicles").iterdir()}
+    assert pictures <= {path.name for path in (DOCS / "papers" / "vehicles").iterdir()}
 
 
 def test_the_page_prints_what_integrators_do_with_the_6x6() -> None:
@@ -203,7 +205,7 @@ def test_the_page_prints_the_operations_of_cho09s_table_5() -> None:
 @pytest.mark.parametrize("referee", REFEREES, ids=lambda referee: referee.difference.__name__)
 def test_a_referee_from_outside_agrees_and_the_page_says_how_far(referee: Referee) -> None:
     difference = referee.difference()
-    page = (DOCS / "who_agrees.md").read_text(encoding="utf-8")
+    page = (DOCS / "theory" / "who_agrees.md").read_text(encoding="utf-8")
     assert difference < referee.bound
     (row,) = [line for line in page.splitlines() if f"| `{referee.difference.__name__}` |" in line]
     who, what, cell = (text.strip() for text in row.split("|")[1:4])

@@ -37,18 +37,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_on_the_site_and_in_its_menu(site: Path) -> None:
     menu = (site / "index.html").read_text(encoding="utf-8")
-    for page in (ROOT / "docs").glob("*.md"):
-        assert (site / page.with_suffix(".html").name).is_file()
-        assert f"{page.stem}.html" in menu or page.stem == "index", page.name
+    for page in (ROOT / "docs").rglob("*.md"):
+        address = page.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
+        assert (site / address).is_file()
+        assert address in menu, address
 
 
 def test_every_example_is_on_the_page_of_examples() -> None:
-    written = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
-    assert re.findall(r"\.\./examples/(\S+)", written) == EXAMPLES
+    written = (ROOT / "docs" / "start" / "examples.md").read_text(encoding="utf-8")
+    assert re.findall(r"\.\./\.\./examples/(\S+)", written) == EXAMPLES
 
 
 def test_the_reference_has_every_public_name() -> None:
-    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs" / "reference" / "reference.md").read_text(encoding="utf-8")
     whole = re.findall(r"automodule:: (\S+)\n   :members:", written)
     for name in mbd.__all__:
         part = getattr(mbd, name)
@@ -62,6 +63,7 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 def test_the_reference_says_what_a_parameter_means(site: Path) -> None:
-    text = re.sub(r"<[^>]+>", "", (site / "reference.html").read_text(encoding="utf-8"))
+    page = site / "reference" / "reference.html"
+    text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
     assert "gravity – (3,) m/s², in the world’s axes" in text
     assert "\nin_ – axes of the" in text  # and not a link that leads nowhere

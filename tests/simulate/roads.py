@@ -1,6 +1,6 @@
 """All roads of a motion, what each can do, and one motion for each of these cells.
 
-``python -m tests.simulate.roads`` prints the table, which stands in docs/architecture.md.
+``python -m tests.simulate.roads`` prints the table, which stands in docs/develop/architecture.md.
 """
 
 from __future__ import annotations

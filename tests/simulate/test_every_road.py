@@ -1,4 +1,4 @@
-"""Every road of a motion can do what the table of docs/architecture.md says, cell by cell."""
+"""Every road of a motion can do what the table of develop/architecture.md says, cell by cell."""
 
 import contextlib
 import re
@@ -24,7 +24,7 @@ from tests.simulate.roads import (
     wrong_gamma,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[2] / "docs" / "develop" / "architecture.md"
 
 
 @pytest.fixture(scope="module")

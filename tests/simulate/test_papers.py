@@ -1,4 +1,4 @@
-"""The papers' simulations: ours against pinocchio, limits and laws; `docs/verification.md`."""
+"""The papers' simulations: ours against pinocchio, limits and laws; papers/verification.md."""
 
 import numpy as np
 import pytest

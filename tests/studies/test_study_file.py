@@ -139,7 +139,7 @@ def test_lengths_and_all_numbers_of_a_file_have_units(tmp_path: Path) -> None:
 def test_the_file_of_the_manual_is_a_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = Path(__file__).parents[2] / "docs" / "studies.md"
+    page = Path(__file__).parents[2] / "docs" / "guides" / "studies.md"
     (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     shutil.copy(mbd.models()["crank_rocker"], tmp_path)
     file = tmp_path / "study.yaml"

@@ -44,7 +44,7 @@ MOST_TOLD = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("study", metavar="FILE", help="study as YAML (see docs/studies.md)")
+    parser.add_argument("study", metavar="FILE", help="study as YAML (see docs/guides/studies.md)")
     folder = {"help": "keep parts there, and go on from them"}
     add_options(parser, StudyOptions, ("folder", "batch"), folder=folder)
     parser.add_argument(

@@ -17,7 +17,7 @@ are stable there would not be. So the joints S that they drive jump at the step'
 what holds the joints, is constant.
 
 What the other body gets, ours gives: momentum is kept to rounding. Positions differ from pybullet's
-own by what its integrator of first order leaves, O(h) altogether (docs/drop_in.md has figures).
+own by what its integrator of first order leaves, O(h) altogether (guides/drop_in.md has figures).
 """
 
 from __future__ import annotations
