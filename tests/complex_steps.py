@@ -54,3 +54,50 @@ def varied(mechanism, name, step):
     values = own.values.copy()
     values[0, [column.name for column in own.columns].index(name)] += step
     return mbd.Mechanism(replace(own, values=values).variant(0))
+
+
+IN_PYTHON = {
+    "neg": "-{}",
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "sqrt": "cmath.sqrt({})",
+    "sin": "cmath.sin({})",
+    "cos": "cmath.cos({})",
+    "exp": "cmath.exp({})",
+    "lt": "{}.real < {}.real",
+    "le": "{}.real <= {}.real",
+    "and": "{} and {}",
+    "or": "{} or {}",
+    "not": "not {}",
+    "where": "{1} if {0} else {2}",
+    "abs": "({0} if {0}.real >= 0 else -{0})",
+    "max": "({0} if {0}.real > {1}.real else {1})",
+    "min": "({0} if {0}.real < {1}.real else {1})",
+}
+"""Operations of complex numbers, as Python writes them."""
+
+
+def in_python(function, sizes, outputs):
+    """Return a traced function's first results as plain Python, of lists of complex numbers."""
+    graph = trace(function, sizes)
+    wanted = graph.outputs[:outputs]
+    needed = {k for indices in wanted for k in indices}
+    for k in range(len(graph.nodes) - 1, -1, -1):
+        if k in needed:
+            needed.update(operands(graph.nodes[k]))
+    lines = ["import cmath", f"def evaluated({', '.join(sizes)}):"]
+    for k in sorted(needed):
+        node = graph.nodes[k]
+        if node[0] == "input":
+            text = f"{node[1]}[{node[2]}]"
+        elif node[0] == "const":
+            text = f"complex({node[1]!r})"
+        else:
+            text = IN_PYTHON[node[0]].format(*(f"x{i}" for i in operands(node)))
+        lines.append(f"    x{k} = {text}")
+    results = ", ".join(f"[{', '.join(f'x{i}' for i in indices)}]" for indices in wanted)
+    space = {}
+    exec("\n".join([*lines, f"    return {results}"]), space)
+    return space["evaluated"]

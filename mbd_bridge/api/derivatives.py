@@ -16,6 +16,8 @@ from mbd_bridge.loads.derivatives import DerivativeRequest, DerivativeSolver, Lo
 from mbd_bridge.loads.derivatives.request import STATE
 from mbd_bridge.loads.options import ForceOptions, LoadOptions, RequestOptions
 from mbd_bridge.motion import Motion
+from mbd_bridge.simulation.derivatives import SimulationDerivativeSolver
+from mbd_bridge.simulation.options import SimulationDerivativeOptions
 from mbd_bridge.solve.applied import AppliedForces, check_stateless, prepare_torque_derivatives
 from mbd_bridge.solve.check_states import explain, unit_quaternions
 from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
@@ -95,6 +97,36 @@ def compile_derivatives(
     options["forces"] = self.elements(options["forces"])
     loads = LoadRequest.of(self.model, joints, **options)
     return _solver(self, DerivativeRequest.of(self.model, loads, by, along))
+
+
+@with_options
+def compile_simulation_derivatives(
+    self: Mechanism,
+    duration: float,
+    by: Iterable[str] | str,
+    *,
+    along: Iterable[str] | str | None = None,
+    **options: Unpack[SimulationDerivativeOptions],
+) -> SimulationDerivativeSolver:
+    """Prepare the derivatives of a simulation, to evaluate them for many starts and values.
+
+    Parameters
+    ----------
+    duration : s, of the simulation
+    by : "q", "v" of the start (along velocities; "v.crank": one), numbers of the machine and of
+        force elements as for `load_derivatives`: "rod.mass", "elbow.xyz", "gravity.z",
+        "spring.stiffness"; and "torque.crank", "external.hand.fx", where these are given as numbers
+    along : of a machine with loops, the coordinates that are independent at the start, while the
+        loops carry the rest: names, or "independent" (None: chosen); "fixed": all are
+    **options : of the simulation, as for `simulate`
+
+    Examples
+    --------
+    >>> solver = robot.compile_simulation_derivatives(2.0, ["v", "rod.mass"])  # doctest: +SKIP
+    >>> solver(q, v).d_q[-1]                            # of the final position # doctest: +SKIP
+    >>> solver.gradient(lambda t, q, v: q[0])(q, v).gradient                   # doctest: +SKIP
+    """
+    return SimulationDerivativeSolver(self, duration, by, along, **options)
 
 
 @with_options

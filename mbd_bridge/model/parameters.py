@@ -203,6 +203,10 @@ class Parameters:
         """Return the numbers (B,) that are not of the mechanism, from what a kernel takes."""
         return self._full(p)[len(self.live) - len(self.beside) :]
 
+    def with_numbers(self, p: Array) -> Parameters:
+        """Return one variant, with these numbers (size,) of what a kernel takes."""
+        return replace(self, values=self._full(p)[None])
+
     def _full(self, p: Array) -> Array:
         """Return all numbers (P,) from those that a kernel takes (size,)."""
         full = zeros(len(self.live), p)

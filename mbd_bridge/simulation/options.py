@@ -356,5 +356,9 @@ class SimulateOptions(SingleOptions, ThreadOptions, total=False):
     """All options of one trajectory or many."""
 
 
+class SimulationDerivativeOptions(TimeOptions, GivenActsOptions, CompiledStepOptions, total=False):
+    """How the motion is found that is derived."""
+
+
 class OwnStepOptions(CompiledStepOptions, StateOptions, total=False):
     """A machine whose steps are taken one by one, in another program or at wall-clock pace."""

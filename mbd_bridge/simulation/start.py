@@ -94,8 +94,8 @@ def start_state(
         A state that is given does not satisfy the loops or the prescribed motions, or the motions
         prescribe what the loops already decide.
     """
-    q0 = _position(model, motions, t) if q is None else _given("q", q, model)
-    v0 = _velocity(model, q0, motions, t) if v is None else _given("v", v, model)
+    q0 = _position(model, motions, t) if q is None else given_state("q", q, model)
+    v0 = _velocity(model, q0, motions, t) if v is None else given_state("v", v, model)
     if model.has_loops and motions is not None and v is None:
         _check_independent(model, q0, motions)  # before loops that open for that reason
     if model.has_loops:
@@ -106,7 +106,8 @@ def start_state(
     return q0, v0
 
 
-def _given(name: str, given: ArrayLike, model: Model) -> Array:
+def given_state(name: str, given: ArrayLike, model: Model) -> Array:
+    """Return q, with unit quaternions, or v as they were given."""
     if name == "v":
         return finite_numbers("v", given, (model.nv,))
     return np.array(unit_quaternions(model, finite_numbers("q", given, (model.nq,))))

@@ -251,6 +251,12 @@ class System(Extended):
         parts |= {"prescribed": prescribed, "parameters": parameters}
         return self._with({name: part for name, part in parts.items() if part is not None})
 
+    def derived_by(
+        self, parameters: Parameters | None, elements: ElementParameters | None
+    ) -> System:
+        """Return the system with other numbers as inputs of its machine code."""
+        return self._with({"parameters": parameters, "elements": elements})
+
     def without_elements(self) -> System:
         """Return the system without its force elements."""
         return self._with({"forces": (), "elements": None, "element_parts": ()})

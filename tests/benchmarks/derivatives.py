@@ -61,6 +61,7 @@ def run() -> dict[str, dict[str, float]]:
     found["four-bar: two joints by crank's q, v, a and 12 numbers"] = _timed(solver.kernel, inputs)
     talos = mbd.load(robot("erd/talos/talos_reduced"), floating=True)
     found["Talos: torques by q, v, a"] = _talos(talos, pin)
+    found |= _simulations(arm)
     for name, row in found.items():
         figures = ", ".join(
             f"{key} {1e9 * x:.0f} ns"
@@ -83,6 +84,39 @@ def _talos(talos: Any, pin: Any) -> dict[str, float]:
     row = _timed(kernel, states, theirs)
     row["packed"] = best(packed_call(kernel, states), 500) / len(states[0])
     return row | {"times faster, packed": theirs / row["packed"]}
+
+
+def _simulations(arm: Any) -> dict[str, dict[str, float]]:
+    """Time gradients and derivatives of 1,000 steps beside the steps, in ns a step."""
+    linkage = mbd.load(OWN / "crank_rocker.urdf")
+    start = linkage.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 2.0})
+    cases = {
+        "iiwa: 1,000 RK4 steps": (arm, np.full(7, 0.3), np.full(7, 0.2), "lbr_iiwa_link_5.mass"),
+        "crank-rocker: 1,000 RK4 steps": (linkage, start.q, start.v, "coupler.mass"),
+    }
+    found = {}
+    for name, (machine, q, v, mass) in cases.items():
+        solver = machine.compile_simulation_derivatives(
+            0.1, ["q", "v", mass], step=1e-4, every=1000
+        )
+        gradient = solver.gradient(final=lambda t, q, v: q @ q)
+        begun = solver.begun(q, v, None, None)
+        march, stage = begun.steps.run, begun.steps.run.start()
+
+        def steps(march=march, stage=stage, begun=begun) -> None:  # type: ignore[no-untyped-def]
+            march.put(stage, *begun.state, np.array([1e-4]), *begun.constant)
+            march.advance(stage, 1000, 1001)
+
+        march_time = best(steps, 300) / 1000
+        adjoint = best(lambda: gradient(q, v), 100) / 1000  # noqa: B023
+        forward = best(lambda: solver(q, v), 30) / 1000  # noqa: B023
+        found[name] = {
+            "one state": march_time,
+            "gradient in ns": 1e9 * adjoint,
+            "times the steps": adjoint / march_time,
+            "forward in ns a column": 1e9 * forward / len(solver.columns),
+        }
+    return found
 
 
 def _call(kernel: Any, states: Any) -> Callable[[], Any]:

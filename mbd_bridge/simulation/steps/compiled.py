@@ -358,12 +358,26 @@ class SystemStep:
 
         It leads past singular positions where it can, and where it is to (see `detour.Passing`).
         """
-        identity = self.system.step_identity
-        if identity is None:
+        key = self.identity(lanes)
+        if key is None:
             return self._compiled(lanes, None)
-        key = address(self.system.model, self._name, lanes, self.rows, identity)
-        told = key if self._formula is None else None  # of a user's formula its graph tells
-        return self.system.prepared.get(key, lambda: self._compiled(lanes, told))
+        return self.system.prepared.get(key, lambda: self._compiled(lanes, self.told(key)))
+
+    def identity(self, *more: object) -> str | None:
+        """Return what tells machine code of the step from other's; None where only its graph does.
+
+        Parameters
+        ----------
+        more : what the code is of beside the step
+        """
+        own = self.system.step_identity
+        if own is None:
+            return None
+        return address(self.system.model, self._name, *more, self.rows, own)
+
+    def told(self, identity: str | None) -> str | None:
+        """Return the same for code that is kept on disk: of a user's formula its graph tells."""
+        return identity if self._formula is None else None
 
     def _compiled(self, lanes: int, key: str | None) -> March:
         system = self.system

@@ -1,0 +1,157 @@
+"""The gradient of one number that is made of a motion, by the discrete adjoint of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mbd_bridge.base.arguments import function_or_none
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.kernels import Kernel, compile_kernel, gradient
+from mbd_bridge.kernels.march import March
+from mbd_bridge.loads.derivatives.request import DerivativeColumn
+from mbd_bridge.model.parameters import ParameterValues
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.derivatives.result import untrusted
+from mbd_bridge.simulation.derivatives.steps import STATE
+
+if TYPE_CHECKING:
+    from mbd_bridge.forces.acts import StartStates
+    from mbd_bridge.simulation.derivatives.solver import EqualSteps, SimulationDerivativeSolver
+
+StateNumber = Callable[[Any, Array, Array], Any]
+"""(t, q, v) -> one number."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationGradient:
+    """A number made of a motion, and its derivatives by K others.
+
+    Attributes
+    ----------
+    value : the number
+    gradient : (K,), nan where it is not `trusted`
+    columns : the K numbers: name, unit
+    time, q, v : the end of the motion, (), (nq,), (nv,)
+    trusted : (K,); see `SimulationDerivatives`
+    """
+
+    value: float
+    gradient: Array
+    columns: tuple[DerivativeColumn, ...]
+    time: float
+    q: Array
+    v: Array
+    trusted: Array
+
+
+class SimulationGradientSolver:
+    """Value and gradient of one number made of a motion, prepared once.
+
+    Parameters
+    ----------
+    solver : of the derivatives of the simulation
+    final, records : see `SimulationDerivativeSolver.gradient`
+    """
+
+    def __init__(
+        self,
+        solver: SimulationDerivativeSolver,
+        final: StateNumber | None = None,
+        records: StateNumber | None = None,
+    ) -> None:
+        if final is None and records is None:
+            raise StateError("gradient: expected final= or records=, a function of (t, q, v)")
+        self._solver = solver
+        self._final = self._kernel("final", final)
+        self._records = self._kernel("records", records)
+        self.columns = solver.columns
+
+    def _kernel(self, name: str, given: StateNumber | None) -> Kernel | None:
+        """Return the kernel of a number and its gradient by q and v."""
+        function = function_or_none(name, given, "of (t, q, v)")
+        if function is None:
+            return None
+        sizes = {"t": 1, "q": self._solver.model.nq, "v": self._solver.model.nv}
+
+        def number(t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+            found = np.asarray(function(t[0], q, v)).reshape(-1)
+            if len(found) != 1:
+                raise StateError(
+                    f"{name}: expected a function that returns one number, got {len(found)}"
+                )
+            return (found,)
+
+        outputs = ("value", "by_q", "by_v")
+        return compile_kernel(gradient(number, sizes, ["q", "v"]), sizes, outputs=outputs)
+
+    def __call__(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        z: StartStates | None = None,
+        *,
+        parameters: ParameterValues | ArrayLike | None = None,
+    ) -> SimulationGradient:
+        """Return the number and its gradient for one motion; see `SimulationDerivativeSolver`."""
+        begun = self._solver.begun(q, v, z, parameters)
+        march, value, end = begun.steps.backward, 0.0, None
+        stage = march.start()
+        for piece, states in self._solver.states(begun):
+            if end is None:
+                end = [x[-1] for x in states]
+                value, *weights = self._at_end(*end)
+                rest = [np.zeros(size) for size in list(march.inputs.values())[2 : march.state]]
+                march.put(stage, *weights, *rest, np.zeros(1), *begun.constant)
+            value += self._back(march, stage, piece, states)
+        assert end is not None, "a motion has steps"
+        names = (*STATE, *begun.steps.moving)
+        each = zip(names, march.state_of(stage), strict=True)
+        total = sum(begun.rates[name].T @ weight for name, weight in each)
+        found = untrusted(np.asarray(total), begun.trusted)
+        at_end = float(end[2][0]), end[0].copy(), end[1].copy()
+        return SimulationGradient(value, found, self.columns, *at_end, begun.trusted)
+
+    def _at_end(self, q: Array, v: Array, t: Array) -> tuple[float, Array, Array]:
+        """Return what the final state adds to the number, and the weights of its q and v."""
+        value, by_q, by_v = 0.0, np.zeros(len(q)), np.zeros(len(v))
+        for kernel in (self._final, self._records):
+            if kernel is not None:
+                more = kernel(t[:1], q, v)
+                value, by_q, by_v = value + float(more[0][0]), by_q + more[1], by_v + more[2]
+        return value, by_q, by_v
+
+    def _back(self, march: March, stage: Array, piece: EqualSteps, states: list[Array]) -> float:
+        """Go back over the steps of a piece; return what records at their starts add."""
+        before = [x[:-1] for x in states]
+        parts, tables = before, piece.stream
+        if tables is not None:
+            parts = [*parts, tables[:, :, 0]]
+        count, width = len(before[0]), march.inputs["record"]
+        record, place = np.zeros((count, width, 1)), 0
+        for x in parts:
+            record[:, place : place + x.shape[1], 0] = x[::-1]
+            place += x.shape[1]
+        value = 0.0
+        if self._records is not None:
+            looked_at = self._solver.records
+            rows = looked_at[(looked_at >= piece.first) & (looked_at < piece.stop)] - piece.first
+            q, v, t = (x[rows] for x in before)
+            found = self._records(t[:, :1], q, v)
+            value = float(found[0].sum())
+            record[count - 1 - rows, place:, 0] = np.concatenate(found[1:], axis=1)
+        length = march.place_of("h")
+        stage[length] = piece.h
+        nowhere = np.zeros((len(march.shapes), 1), dtype=np.int64)
+        taken = march.advance_into(stage, count, count + 1, nowhere, np.inf, record)
+        if taken < count:
+            time = float(before[2][count - 1 - taken, 0])
+            raise SolveError(
+                f"the step from t = {time:.6g} s has no finite derivative: what acts has an "
+                f"infinite slope there, such as sqrt(x) at 0"
+            )
+        return value

@@ -1,0 +1,86 @@
+"""Derivatives of a motion as a user gets them, with names and units of every column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.loads.derivatives.request import DerivativeColumn, per
+from mbd_bridge.loads.derivatives.sensitivities import undetermined
+from mbd_bridge.model import Model
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.units import state_units
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationDerivatives(Tabular):
+    """A motion and its derivatives by K numbers, at R records.
+
+    Attributes
+    ----------
+    model : whose motion it is
+    columns : the K numbers: name, unit
+    time : (R,) s
+    q, v : (R, nq), (R, nv)
+    d_q, d_v : (R, nq, K), (R, nv, K): by each number, per unit of its column
+    held : of a machine with loops, the velocities that are independent at the start: the others
+        follow them there, and by numbers of the machine the loops close anew. None: all are
+    trusted : (K,) False, with nan beside it, by numbers whose change would open loops that are
+        redundant
+    """
+
+    model: Model
+    columns: tuple[DerivativeColumn, ...]
+    time: Array
+    q: Array
+    v: Array
+    d_q: Array
+    d_v: Array
+    held: tuple[str, ...] | None
+    trusted: Array
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the K numbers."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the K numbers."""
+        return tuple(column.unit for column in self.columns)
+
+    def by(self, name: str) -> SimulationDerivatives:
+        """Return the derivatives by some of the numbers: "q", "v.crank", "rod.xyz", "rod.xyz.x"."""
+        names = self.column_names
+        places = [k for k, one in enumerate(names) if f"{one}.".startswith(f"{name}.")]
+        if not places:
+            raise StateError(unknown_name("number in these derivatives", name, names))
+        columns = tuple(self.columns[k] for k in places)
+        d_q, d_v = self.d_q[..., places], self.d_v[..., places]
+        return replace(self, columns=columns, d_q=d_q, d_v=d_v, trusted=self.trusted[places])
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the derivatives of the final state: a row for each number."""
+        units, names = state_units(self.model), self.model.velocity_names
+        final = [*zip(self.model.coordinate_names, self.d_q[-1], strict=True)]
+        final += [*zip((f"{name}.vel" for name in names), self.d_v[-1], strict=True)]
+        series = [
+            Series(name, [per(units[name], column.unit) for column in self.columns], row)
+            for name, row in final
+        ]
+        numbers = Series("by", "", self.column_names)
+        title = f"derivatives of the state at {self.time[-1]:.6g} s"
+        notes = undetermined(self.columns, [one.values for one in series])
+        return (Table(title, numbers, series, notes=notes),)
+
+    def __repr__(self) -> str:
+        records = count(len(self.time), "record")
+        return f"SimulationDerivatives({records}; by {count(len(self.columns), 'number')})"
+
+
+def untrusted(array: Array, trusted: Array) -> Array:
+    """Return derivatives (..., K) with nan where nothing is known of them."""
+    return array if trusted.all() else np.where(trusted, array, np.nan)

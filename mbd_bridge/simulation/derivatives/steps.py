@@ -1,0 +1,141 @@
+"""One step with its derivatives, marched in machine code: forward with them, backward with weights.
+
+With x = (q, v, t) (`trusted_step`), u what is held and the machine's numbers, the step is
+x' = f(x, u, h), as it is computed, with its projection onto constraints.
+
+*Forward*, each lane of a vector carries one direction:
+
+    dx' = f_x dx + f_u du
+
+*Backward*, over states that are known, w = ∂g/∂x of what is looked at on the way:
+
+    x̄ = f_xᵀ x̄' + w,   ū = ū' + f_uᵀ x̄'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.kernels import pulled_back, rates_along
+from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.steps.compiled import SystemStep
+from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.system import System
+
+STATE = ("q", "v", "t")
+"""What a step gives to the next one."""
+
+NO_RISK = np.zeros(1)
+"""Last output of a march that goes back where another one has gone."""
+
+
+class StepDerivatives:
+    """The marches of a system's step.
+
+    Parameters
+    ----------
+    rows : independent rows of the loops
+    moving : what moves beside the state: of "held" and "p"
+
+    Attributes
+    ----------
+    sizes : of the inputs of the step, by name
+    moving : see above
+    """
+
+    def __init__(
+        self, system: System, rows: tuple[int, ...], scheme: Scheme, moving: Sequence[str]
+    ) -> None:
+        self.step, self._system = SystemStep(system, rows, scheme), system
+        self._function, self.sizes = self.step.traceable()
+        self.moving = tuple(moving)
+        self._state, self._constant, self._stream = (
+            {name: size for name, size in self.sizes.items() if name in names}
+            for names in (STATE, ("held", "p"), ("stream",))
+        )
+
+    @cached_property
+    def run(self) -> March:
+        """The step itself, all of whose state is recorded."""
+        if not self.step.memory.size:
+            return self.step.march()
+        return self._march("recorded_step", self._function, self.sizes, self._stream)
+
+    @cached_property
+    def forward(self) -> March:
+        """The step and its rates along one direction a lane: after x its rates, after u its own."""
+        rates = {f"d_{name}": size for name, size in self._state.items()}
+        others = {f"d_{name}": self._constant[name] for name in self.moving}
+        sizes = {**self._state, **rates, "h": 1, **self._constant, **others, **self._stream}
+
+        def step(*values: Array) -> tuple[Array, ...]:
+            given = dict(zip(sizes, values, strict=True))
+            moved = {name: given[f"d_{name}"][:, None] for name in (*STATE, *self.moving)}
+            results, slopes = rates_along(self._trusted_end, self._arguments(given), moved)
+            rates_after = (x[:, 0] for x in slopes[:-1])
+            return (*results[:-1], *rates_after, results[-1])
+
+        return self._march("forward_step", step, sizes, self._stream, 2 * len(STATE), MOST_LANES)
+
+    @cached_property
+    def backward(self) -> March:
+        """The weights of x' to those of x, those of u summed up; the states are streamed.
+
+        The stream has, side by side, x, tables, and the weights w of q and v.
+        """
+        record = {**self._state, **self._stream, "w_q": self.sizes["q"], "w_v": self.sizes["v"]}
+        sums = {name: self._constant[name] for name in self.moving}
+        streamed = {"record": sum(record.values())}
+        sizes = {f"w_{name}": size for name, size in (self._state | sums).items()}
+        sizes = {**sizes, "h": 1, **self._constant, **streamed}
+
+        def step(*values: Array) -> tuple[Array, ...]:
+            given = dict(zip(sizes, values, strict=True))
+            parts = np.split(given["record"], np.cumsum(list(record.values()))[:-1])
+            now = dict(zip(record, parts, strict=True))
+            weights = [given[f"w_{name}"] for name in STATE]
+            by = [*STATE, *sums]
+            _, slopes = pulled_back(self._end, self._arguments(given | now), weights, by)
+            before = slopes["q"] + now["w_q"], slopes["v"] + now["w_v"], slopes["t"]
+            return (*before, *(given[f"w_{name}"] + slopes[name] for name in sums), NO_RISK)
+
+        return self._march("backward_step", step, sizes, streamed, len(STATE) + len(sums))
+
+    def _end(self, *values: Array) -> tuple[Array, ...]:
+        return self._function(*values)[: len(STATE)]
+
+    def _trusted_end(self, *values: Array) -> tuple[Array, ...]:
+        results = self._function(*values)
+        return *results[: len(STATE)], results[-1]
+
+    def _arguments(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: given[name] for name in self.sizes}
+
+    def _march(
+        self,
+        name: str,
+        function: Callable[..., tuple[Array, ...]],
+        sizes: Mapping[str, int],
+        streamed: Mapping[str, int],
+        state: int = len(STATE),
+        lanes: int = 1,
+    ) -> March:
+        """Return the machine code of such a step, kept with the mechanism."""
+        identity = self.step.identity(name, self.moving)
+
+        def make() -> March:
+            return compile_march(
+                function,
+                sizes,
+                state,
+                name=name,
+                identity=self.step.told(identity),
+                lanes=lanes,
+                streamed=bool(streamed),
+            )
+
+        return make() if identity is None else self._system.prepared.get(identity, make)

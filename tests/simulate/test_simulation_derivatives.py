@@ -1,0 +1,251 @@
+"""Derivatives of simulations: those of the steps as they are computed, forward and backward."""
+
+import numpy as np
+import pytest
+
+import mbd_bridge as mbd
+from mbd_bridge.base.errors import ModelError, SolveError, StateError
+from mbd_bridge.forces import PointSpring
+from mbd_bridge.simulation.derivatives import solver as of_solver
+from tests.complex_steps import STEP, in_python, varied
+from tests.robots import OWN
+from tests.trees import random_state, random_tree
+
+H, STEPS = 1e-3, 1000
+
+
+def tree(floating=False):
+    rng = np.random.default_rng(2)
+    robot = mbd.Mechanism.build(random_tree(rng, 3), gravity=(1, -2, -9), floating=floating)
+    q, v, _ = random_state(robot.model, rng)
+    return robot, q, 0.3 * v
+
+
+def linkage():
+    bar = mbd.load(OWN / "crank_rocker.urdf")
+    state = bar.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 12.0})
+    return bar, state.q, state.v
+
+
+def spring_on(robot):
+    ends = robot.model.links[0].name, robot.model.links[-1].name
+    points = ((0.3, 0.0, 0.2), (0.1, 0.0, 0.0))
+    return [PointSpring(ends, points, 40.0, damping=0.2, free_length=0.3, name="spring")]
+
+
+def by_complex_steps(solver, q, v, directions):
+    """Return derivatives of q and v at the end along directions (K, D), through steps in Python."""
+    begun = solver.begun(q, v, None, None)
+    function, sizes = begun.steps.step.traceable()
+    step = in_python(function, sizes, 3)
+    columns = []
+    for direction in directions.T:
+        moved = {name: array @ direction for name, array in begun.rates.items()}
+        known = dict(zip(("q", "v", "t"), begun.state, strict=True))
+        known |= {"held": begun.held, "p": begun.p, "h": np.array([H])}
+        start = {
+            name: list(known[name] + 1j * STEP * moved.get(name, np.zeros(len(known[name]))))
+            for name in sizes
+        }
+        state, rest = [start[name] for name in "qvt"], [start[name] for name in list(sizes)[3:]]
+        for _ in range(STEPS):
+            state = step(*state, *rest)
+        columns.append(np.imag(state[0] + state[1]) / STEP)
+    return np.array(columns).T
+
+
+def same(found, expected, tolerance):
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * scale)
+
+
+def distance(t, q, v):
+    return (q * q).sum() + 0.3 * (v * v * v).sum() + q[0] * v[-1]
+
+
+def forward_gradient(found):
+    """Return the gradient of `distance` at the end from the final state's derivatives."""
+    q, v = found.q[-1], found.v[-1]
+    by_q, by_v = 2.0 * q, 0.9 * v * v
+    by_q[0] += v[-1]
+    by_v[-1] += q[0]
+    return by_q @ found.d_q[-1] + by_v @ found.d_v[-1]
+
+
+CASES = {
+    "tree": (
+        tree,
+        ["q", "v", "link1.mass", "joint2.xyz", "gravity", "spring.stiffness", "torque"],
+        {"torque": {"joint2": 0.4}},
+    ),
+    "floating": (lambda: tree(True), ["q", "v", "link2.centre", "joint3.rpy"], {}),
+    "loops": (
+        linkage,
+        ["q", "v", "coupler.mass", "rocker.centre", "elbow.xyz.z", "gravity.x", "spring.damping"],
+        {"along": "crank"},
+    ),
+}
+
+
+def prepared(name, every=STEPS, **more):
+    make, by, options = CASES[name]
+    robot, q, v = make()
+    options = {"forces": spring_on(robot), "step": H, "every": every} | options | more
+    return robot, q, v, robot.compile_simulation_derivatives(H * STEPS, by, **options)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_of_a_thousand_steps_are_those_of_complex_steps_in_python(name):
+    _, q, v, solver = prepared(name)
+    directions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(solver.columns), 2))
+    expected = by_complex_steps(solver, q, v, directions)
+    found = solver(q, v)
+    same(np.concatenate([found.d_q[-1], found.d_v[-1]]) @ directions, expected, 1e-9)
+    back = solver.gradient(final=distance)(q, v)
+    same(back.gradient, forward_gradient(found), 1e-11)
+    assert back.value == pytest.approx(distance(0.0, found.q[-1], found.v[-1]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_motion_that_is_derived_is_the_one_that_is_simulated(name):
+    robot, q, v, solver = prepared(name, every=30)
+    options = {"forces": spring_on(robot), "step": H, "every": 30} | CASES[name][2]
+    options.pop("along", None)
+    run = robot.simulate(H * STEPS, q=q, v=v, **options)
+    found = solver(q, v)
+    np.testing.assert_array_equal(found.time, run.time)
+    same(found.q, run.q, 1e-10)
+    same(found.v, run.v, 1e-10)
+
+
+def test_a_sum_over_records_has_the_gradient_of_their_sum():
+    _, q, v, solver = prepared("loops", every=70)
+    found = solver(q, v)
+    back = solver.gradient(final=distance, records=lambda t, q, v: t * (q * q).sum())(q, v)
+    terms = (found.time[:, None, None] * 2.0 * found.q[:, :, None] * found.d_q).sum(axis=(0, 1))
+    same(back.gradient, terms + forward_gradient(found), 1e-11)
+    total = (found.time * (found.q**2).sum(axis=1)).sum()
+    assert back.value == pytest.approx(total + distance(0.0, found.q[-1], found.v[-1]))
+    np.testing.assert_array_equal(back.q, found.q[-1])
+
+
+def test_long_motions_are_marched_again_to_the_same_bits(monkeypatch):
+    _, q, v, solver = prepared("tree", every=90)
+    gradient = solver.gradient(final=distance, records=distance)
+    whole = gradient(q, v)
+    monkeypatch.setattr(of_solver, "KEPT", 0)
+    again = gradient(q, v)
+    np.testing.assert_array_equal(again.gradient, whole.gradient)
+    assert again.value == pytest.approx(whole.value, rel=1e-14)
+    kept = [len(states[0]) for _, states in solver.states(solver.begun(q, v, None, None))]
+    assert max(kept) < 40
+    assert len(kept) < 40
+
+
+def test_in_loops_the_start_and_the_machine_move_together():
+    bar, q, v = linkage()
+    by, h = ["q", "v", "elbow.xyz.z"], 3e-6
+    solver = bar.compile_simulation_derivatives(0.2, by, along="crank", every=200)
+    found = solver(q, v)
+    assert found.held == ("crank",)
+    assert found.column_names == ("q.crank", "v.crank", "elbow.xyz.z")
+
+    def end(x, w, length):
+        own = {column.name: column.value for column in solver.columns[2:]}
+        values = {"elbow.xyz.z": own["elbow.xyz.z"] + length}
+        machine = varied(bar, "elbow.xyz.z", length)
+        start = machine.assemble({"crank": x}, fixed="crank", velocity={"crank": w})
+        run = bar.simulate(0.2, q=start.q, v=start.v, parameters=values, every=200)
+        again = solver(start.q, start.v, parameters=values)
+        same(again.q[-1], run.q[-1], 1e-11)
+        return np.concatenate([run.q[-1], run.v[-1]])
+
+    rates = np.concatenate([found.d_q[-1], found.d_v[-1]])
+    for k, change in enumerate(np.eye(3) * h):
+        plus, minus = (end(*(np.array([0.7, 12.0, 0.0]) + sign * change)) for sign in (1, -1))
+        same(rates[:, k], (plus - minus) / (2.0 * h), 1e-7)
+
+
+def test_a_change_that_redundant_loops_cannot_follow_has_no_derivative():
+    bar, q, v = linkage()
+    solver = bar.compile_simulation_derivatives(0.1, ["elbow.xyz"], along="crank")
+    assert solver(q, v).trusted.tolist() == [True, False, True]
+    back = solver.gradient(final=distance)(q, v)
+    assert np.isnan(back.gradient).tolist() == [False, True, False]
+    assert "elbow.xyz.y" in str(solver(q, v).tables()[0])
+
+
+def test_steps_that_end_where_tables_bend_have_derivatives():
+    robot, q, v = tree()
+    torque = {"joint1": ([0.0, 0.05017, 0.2], [0.0, 2.0, -1.0])}
+    options = {"torque": torque, "step": H, "every": 7}
+    solver = robot.compile_simulation_derivatives(0.2, ["v", "link3.mass"], **options)
+    assert len(solver.times) == 202
+    found, run = solver(q, v), robot.simulate(0.2, q=q, v=v, **options)
+    np.testing.assert_array_equal(found.time, run.time)
+    same(found.q, run.q, 1e-12)
+    same(solver.gradient(final=distance)(q, v).gradient, forward_gradient(found), 1e-12)
+    h, nv = 1e-6, robot.model.nv
+    ends = [robot.simulate(0.2, q=q, v=v + x * np.eye(nv)[1], **options).q[-1] for x in (h, -h)]
+    same(found.d_q[-1][:, 1], (ends[0] - ends[1]) / (2.0 * h), 1e-7)
+
+
+def test_other_values_share_the_machine_code_and_are_those_of_the_run():
+    robot, q, v, solver = prepared("tree")
+    values = {"link1.mass": 3.0, "spring.stiffness": 60.0, "torque.joint2": -0.5}
+    found = solver(q, v, parameters=values)
+    given = {name: x for name, x in values.items() if not name.startswith("torque")}
+    more = {"forces": spring_on(robot), "step": H, "torque": {"joint2": -0.5}}
+    run = robot.simulate(H * STEPS, q=q, v=v, parameters=given, **more)
+    same(found.q[-1], run.q[-1], 1e-10)
+    own = [x.value if x.input == "p" else 0.4 for x in solver.columns if x.input not in "qv"]
+    np.testing.assert_array_equal(solver(q, v, parameters=own).q, solver(q, v).q)
+
+
+@pytest.mark.parametrize(
+    ("by", "options", "error", "words"),
+    [
+        (["link9.mass"], {}, ModelError, "link9"),
+        (["v.joint9"], {}, ModelError, "joint9"),
+        (["a"], {}, ModelError, "q and v of its start"),
+        (["inertial"], {}, ModelError, "LINK.mass"),
+        (["torque"], {}, ModelError, "torque="),
+        ([], {}, ModelError, "at least one name"),
+        ("q", {"along": "joint1"}, ModelError, "without loops"),
+        ("q", {"parameters": {"link1.mass": 2.0}}, StateError, "solver"),
+        ("q", {"method": "svd"}, StateError, "null"),
+        ("q", {"integrator": "scipy:RK45"}, StateError, "rk4"),
+        ("q", {"torque": {"joint1": mbd.Sampled(lambda t, q, v: 0.0)}}, StateError, "Sampled"),
+        ("q", {"torque": {"joint1": [1.0, 2.0]}}, StateError, "one simulation"),
+    ],
+)
+def test_what_cannot_be_derived_is_refused_with_what_can(by, options, error, words):
+    robot, _, _ = tree()
+    with pytest.raises(error, match=words):
+        robot.compile_simulation_derivatives(0.1, by, **options)
+
+
+def test_values_and_functions_that_do_not_fit_are_refused():
+    robot, q, v = tree()
+    solver = robot.compile_simulation_derivatives(0.1, ["v", "link1.mass"])
+    with pytest.raises(StateError, match="final= or records="):
+        solver.gradient()
+    with pytest.raises(StateError, match="one number"):
+        solver.gradient(final=lambda t, q, v: q)
+    with pytest.raises(ModelError, match=r"link2\.mass"):
+        solver(q, v, parameters={"link2.mass": 1.0})
+    with pytest.raises(ModelError, match=r"\(1,\)"):
+        solver(q, v, parameters=[1.0, 2.0])
+    with pytest.raises(ModelError, match="not several"):
+        solver(q, v, parameters={"link1.mass": [1.0, 2.0]})
+    with pytest.raises(StateError, match="nothing"):
+        solver(q, v).by("nothing")
+
+
+def test_a_singular_position_on_the_way_ends_the_derivatives():
+    bar = mbd.load(OWN / "four_bar.urdf")
+    state = bar.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 2.0})
+    solver = bar.compile_simulation_derivatives(1.0, ["v"], along="crank")
+    for call in (solver, solver.gradient(final=distance)):
+        with pytest.raises(SolveError, match=r"t = 0\.268"):
+            call(state.q, state.v)
