@@ -57,8 +57,10 @@ from mbd_bridge.model.parameters import Parameters, ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, Reading, motion_from_file, pieces_from_file
 from mbd_bridge.motion.external import ExternalForces, external_from_file
+from mbd_bridge.motion.external.forces import force_on_link
 from mbd_bridge.motion.frames import Frames, centroid_at, kinematics_of
 from mbd_bridge.motion.inverse import InversePath
+from mbd_bridge.motion.motion import motion_from_arrays
 from mbd_bridge.motion.options import (
     REACHED,
     ExternalReadingOptions,
@@ -68,6 +70,7 @@ from mbd_bridge.motion.options import (
 from mbd_bridge.motion.partial import complete_columns
 from mbd_bridge.motion.path import inverse_kinematics
 from mbd_bridge.motion.reading import CompletionOptions
+from mbd_bridge.motion.smoothing import Smooth, Smoothing
 from mbd_bridge.solve import Assembly, ConstrainedDynamics, Dynamics, assemble
 from mbd_bridge.solve.applied import Beside
 from mbd_bridge.solve.assembly import Assemblies, InitialGuess, InitialGuesses, assemble_batch
@@ -76,7 +79,7 @@ from mbd_bridge.solve.constrained import actuated_joints
 from mbd_bridge.solve.dynamics import FUNCTIONS
 from mbd_bridge.solve.options import AssemblyOptions, BatchAssemblyOptions
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.wrenches import External
+from mbd_bridge.solve.wrenches import Axes, External
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import OfMechanism as Extended
@@ -763,6 +766,52 @@ class Mechanism(Tabular, Extended):
         **options : of the file
         """
         return motion_from_file(path, self.model, Reading.of(**options))
+
+    def motion(
+        self,
+        time: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        *,
+        smooth: Smooth = "auto",
+        cutoff: float | None = None,
+    ) -> Motion:
+        """Return the motion of states in arrays, checked and completed as `read_motion` does.
+
+        Parameters
+        ----------
+        time : (N,) s
+        q, v, a : (N, nq), (N, nv), (N, nv): rad or m, and their rates; rates that are not given
+            come from splines, smoothing ones where the data are noisy
+        smooth, cutoff : as in `read_motion`
+        """
+        return motion_from_arrays(self.model, time, q, v, a, Smoothing.of(smooth, cutoff))
+
+    def external_force(
+        self,
+        link: str,
+        force: ArrayLike,
+        *,
+        moment: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        axes: Axes = "link",
+        time: ArrayLike | None = None,
+    ) -> ExternalForces:
+        """Return a force on a link, for ``external=`` wherever it stands; several are added by +.
+
+        Parameters
+        ----------
+        force, moment : (3,) N, N m; or (n, 3) at times
+        point : (3,) m in the link's frame, at which it acts
+        axes : of force and moment: "link" or "world"
+        time : (n,) s of the rows, linear between them; None: it is always the same
+
+        Examples
+        --------
+        >>> push = robot.external_force("tool0", (0, 0, -50), axes="world")  # doctest: +SKIP
+        """
+        return force_on_link(self.model, link, force, moment, point, axes, time)
 
     @with_options
     def read_external(

@@ -17,21 +17,21 @@ derived, smoothed or held still is said in `Motion.notes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.arguments import name_list
+from mbd_bridge.base.arguments import finite_numbers, name_list
 from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.assumptions import Assumption, replaced
 from mbd_bridge.base.errors import StateError, count, some
 from mbd_bridge.base.table import AlongTime, Arrays, Series, Table
 from mbd_bridge.base.units import find_unit
-from mbd_bridge.files.table import ColumnTable
+from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Body, Model, ModelJoint
 from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.closing import onto_loops
@@ -52,6 +52,7 @@ from mbd_bridge.motion.smoothing import (
 )
 from mbd_bridge.motion.smoothing.records import fluctuation_doubts, noise_notes
 from mbd_bridge.motion.table import (
+    TIME,
     motion_series,
     save_motion,
     saved_efforts,
@@ -201,6 +202,33 @@ def motion_from_table(
         return motion
     assumed = replaced(motion.assumed, found.assumed)
     return replace(motion, notes=(*motion.notes, *found.notes()), assumed=assumed)
+
+
+def motion_from_arrays(
+    model: Model,
+    time: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    a: ArrayLike | None,
+    smoothing: Smoothing,
+) -> Motion:
+    """Return the motion of states in arrays, as of a table with these columns."""
+    t = finite_numbers("time", time)
+    if t.ndim != 1 or not len(t):
+        raise StateError(f"time: expected (N,) s, got the shape {t.shape}")
+    if a is not None and v is None:
+        raise StateError("a: accelerations need their velocities, v=")
+    if isinstance(q, Mapping):
+        raise StateError("q: expected (N, nq); robot.complete({'crank': angles}, time) takes names")
+    given = {"q": (q, model.nq), "v": (v, model.nv), "a": (a, model.nv)}
+    states = [
+        finite_numbers(name, array, (len(t), size))
+        for name, (array, size) in given.items()
+        if array is not None
+    ]
+    columns = [Column(one.name, one.plain_unit) for one in motion_series(model, *states)]
+    table = ColumnTable((TIME, *columns), np.column_stack([t, *states]), None, "motion")
+    return motion_from_table(table, model, smoothing=smoothing)
 
 
 def measured_states(

@@ -264,6 +264,13 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Mechanism.with_actuators", "actuators"): lambda g: [
         mbd.actuators.Actuator(g["mechanism"].coordinate_names[0])
     ],
+    ("Mechanism.external_force", "force"): lambda g: np.array([0.5, 0.25, 1.0]),
+    ("Mechanism.external_force", "time"): lambda g: None,
+    ("Mechanism.motion", "time"): lambda g: np.linspace(0.0, 0.5, 6),
+    ("Mechanism.motion", "q"): lambda g: np.repeat(g["q"][None], 6, axis=0),
+    ("Mechanism.motion", "v"): lambda g: None,
+    ("Mechanism.motion", "a"): lambda g: None,
+    ("Simulation.resampled", "times"): lambda g: np.array([0.0, 0.0025]),
     ("Mechanism.complete", "recorded"): lambda g: recorded(g),
     ("Mechanism.complete", "time"): lambda g: np.linspace(0.0, 0.5, 6),
     ("Mechanism.complete", "given"): lambda g: None,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, file_path
+from mbd_bridge.base.arguments import as_floats, file_path, finite_numbers
 from mbd_bridge.base.assumptions import Assumption
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
@@ -181,6 +181,39 @@ def external_forces(
         f"{{'hand': (times, wrenches)}}, a file, robot.read_external(...), or a list of these, got "
         f"{given!r:.60}"
     )
+
+
+def force_on_link(
+    model: Model,
+    link: str,
+    force: ArrayLike,
+    moment: ArrayLike,
+    point: ArrayLike,
+    axes: str,
+    time: ArrayLike | None,
+) -> ExternalForces:
+    """Return one external force; see `Mechanism.external_force`."""
+    model.link_number(link)
+    parts = [finite_numbers(*one) for one in (("force", force), ("moment", moment))]
+    if time is None and any(part.shape != (3,) for part in parts):
+        raise StateError(
+            f"force, moment: expected (3,) each, or (n, 3) with their times, time=, got "
+            f"{parts[0].shape} and {parts[1].shape}"
+        )
+    x = np.zeros(1) if time is None else finite_numbers("time", time)
+    try:
+        wrenches = np.hstack([np.broadcast_to(part, (*x.shape, 3)) for part in parts])
+    except ValueError:
+        shapes = " and ".join(str(part.shape) for part in parts)
+        raise StateError(
+            f"force, moment: expected (3,) or ({len(x)}, 3) for {len(x)} times, got {shapes}"
+        ) from None
+    place = finite_numbers("point", point, (3,))
+    outside = "hold" if time is None else None
+    found = ExternalForce(
+        link, Abscissa("time", "s"), x, wrenches, check_axes(axes), tuple(place), outside
+    )
+    return ExternalForces(model, (found.checked(),))
 
 
 def is_table(given: Any) -> bool:

@@ -8,8 +8,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import an_instance, name_list, place_among
+from mbd_bridge.base.arguments import an_instance, finite_numbers, name_list, place_among
 from mbd_bridge.base.assumptions import NONE, Assumption
 from mbd_bridge.base.errors import ModelError, StateError, real_number, some
 from mbd_bridge.base.lazy import cached_property
@@ -309,6 +310,25 @@ class Simulation(Recorded, AlongTime, Extended):
         from mbd_bridge.simulation.run.lookout import watched  # it makes motions
 
         return watched(self, check_watches("watches", watches))
+
+    def resampled(self, times: ArrayLike) -> Simulation:
+        """Return the motion with its records at other times, (N,) s: loads, energies there.
+
+        States between records come from steps of the run's own length where it was by Runge-Kutta
+        with a fixed step, and from polynomials elsewhere (see `at`).
+        """
+        from mbd_bridge.simulation.run.lookout import resampled  # it makes motions
+
+        chosen = np.atleast_1d(finite_numbers("times", times))
+        first, last = self.time[[0, -1]]
+        if chosen.ndim != 1 or not len(chosen) or (np.diff(chosen) <= 0.0).any():
+            raise StateError(f"times: expected (N,) s that grow, got {times!r:.60}")
+        if not first <= chosen[0] or not chosen[-1] <= last:
+            raise StateError(
+                f"times: expected some of the motion, which goes from {first:g} to {last:g} s, got "
+                f"{chosen[0]:g} to {chosen[-1]:g} s"
+            )
+        return resampled(self, chosen)
 
     def part(self, records: Array | slice) -> Simulation:
         """Return the motion at some records only."""

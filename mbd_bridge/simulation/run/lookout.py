@@ -101,6 +101,22 @@ def watched(
     )
 
 
+def resampled(run: Simulation, times: Array) -> Simulation:
+    """Return a motion with its records at times (N,) of it; see `Simulation.resampled`."""
+    finer = Finer(run)
+    states = [finer(time) for time in times.tolist()]
+    before = np.searchsorted(run.time, times, "right") - 1
+    return replace(
+        run,
+        time=times,
+        q=np.array([state.q for state in states]),
+        v=np.array([state.v for state in states]),
+        z=np.array([finer.states(time) for time in times.tolist()]),
+        samples=None if run.samples is None else run.samples[before],
+        reported=None,
+    )
+
+
 def acting_events(run: Simulation, watches: Mapping[str, Watch]) -> list[Watch]:
     """Return the events at the end of a motion that act: that give a state to go on from."""
     if run.outcome != EVENT:
