@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 import numpy as np
 
@@ -90,12 +91,10 @@ def _read_limits(document: Document, joint: Element) -> Limits:
     element = document.child(joint, "limit")
     if element is None:
         return Limits()
-    lower, upper, effort, velocity = (
-        document.optional_number(element, name) for name in ("lower", "upper", "effort", "velocity")
-    )
-    if lower is not None and upper is not None:
-        remark_reversed(document, element, lower, upper)
-    return Limits(lower, upper, effort, velocity)
+    limits = Limits(*(document.optional_number(element, x.name) for x in fields(Limits)))
+    if limits.lower is not None and limits.upper is not None:
+        remark_reversed(document, element, limits.lower, limits.upper)
+    return limits
 
 
 def remark_reversed(document: Document, element: Element, lower: float, upper: float) -> None:

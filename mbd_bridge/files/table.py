@@ -160,6 +160,9 @@ BLOCK_CELLS = 2**20
 """Cells that are read at a time, 8 MB."""
 
 
+UNDETERMINED = " (undetermined)"
+"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
+nobody takes it for the other kind by asking for its name."""
 SHEET = ".xlsx#"
 """Stands before the name of a sheet of a workbook."""
 

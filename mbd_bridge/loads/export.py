@@ -13,6 +13,7 @@ from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.table import Arrays, Series, Table, of_units
+from mbd_bridge.files.table import UNDETERMINED
 from mbd_bridge.files.tables import Column, TableWriter
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model import Model
@@ -27,7 +28,6 @@ from mbd_bridge.motion.table import (
     REACTION,
     SPINS,
     TIME,
-    UNDETERMINED,
     FurtherColumns,
     attributes,
     band_of,

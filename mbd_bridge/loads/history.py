@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, ModelError, some
-from mbd_bridge.files.table import ColumnTable
+from mbd_bridge.files.table import UNDETERMINED, ColumnTable
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, RATE, actuation_units, model_units
 from mbd_bridge.motion.columns import in_si, times
-from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION, UNDETERMINED
+from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION
 
 
 def loads_from_table(table: ColumnTable, model: Model) -> JointLoads:

@@ -61,12 +61,21 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the file allows: position (rad or m), effort (N m or N), velocity (rad/s or m/s)."""
+    """What the file allows: position (rad or m), effort (N m or N), velocity and its derivatives.
+
+    Attributes
+    ----------
+    acceleration, deceleration, jerk : rad/s² or m/s² while the speed grows, and while it falls
+        (None: the same); rad/s³ or m/s³. URDF has them from version 1.2 on
+    """
 
     lower: float | None = None
     upper: float | None = None
     effort: float | None = None
     velocity: float | None = None
+    acceleration: float | None = None
+    deceleration: float | None = None
+    jerk: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ def joint_table(model: Model) -> Table:
         Series("effort", forces, [limit.effort or None for limit in limits]),
         Series("velocity", rates, [limit.velocity or None for limit in limits]),
     ]
+    for name, power in (("acceleration", "²"), ("deceleration", "²"), ("jerk", "³")):
+        values = [getattr(limit, name) or None for limit in limits]
+        if any(values):
+            columns.append(Series(name, [f"{x}{power}" if x else "" for x in rates], values))
     if model.loops:
         ranks = [joint.type.weight if joint.moving else None for joint in joints]
         columns.append(Series("cut rank", "", ranks, shown="{:g}".format))

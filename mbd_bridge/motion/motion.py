@@ -273,7 +273,7 @@ class _Reader:
         derived = [*smoothed, *self._derive()]
         self.derives = bool(derived)
         warnings.unitless = without_unit(self.table)
-        warnings.add(self.time, self.q, derived, measured, self.v)
+        warnings.add(self.time, self.q, derived, measured, self.v, self.a)
         names = model.coordinate_names, model.velocity_names
         states = self.time, self.q, self.v, self.a
         notes, assumed = tuple(self.notes), tuple(self.assumed)

@@ -424,7 +424,8 @@ def completed_motion(
             f"row {overflown[0]} (t = {motion.time[overflown[0]]:g} s): numbers so large that the "
             f"machine's rates overflow; check the columns' units"
         )
-    warnings.add(motion.time[reached], motion.q[reached], (), v=motion.v[reached])
+    time, q, v, a = (getattr(motion, name)[reached] for name in ("time", "q", "v", "a"))
+    warnings.add(time, q, (), v=v, a=a)
     return replace(
         motion,
         notes=(*motion.notes, *warnings.beyond_limits()),

@@ -358,7 +358,7 @@ class CompletedPieces:
     def __iter__(self) -> Iterator[Motion]:
         for piece in self._recorded:
             motion = self._partial.complete(piece)
-            self._warnings.add(motion.time, motion.q, (), v=motion.v)
+            self._warnings.add(motion.time, motion.q, (), v=motion.v, a=motion.a)
             yield replace(motion, notes=())
 
 

@@ -14,7 +14,7 @@ from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.table import Arrays, Series, of_units
 from mbd_bridge.base.units import find_unit
-from mbd_bridge.files.table import ColumnTable
+from mbd_bridge.files.table import UNDETERMINED, ColumnTable
 from mbd_bridge.files.tables import Column, TableWriter
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -26,9 +26,6 @@ COMPONENTS = (*FORCES, *MOMENTS)
 REACTION = "reaction"
 ACTUATION = "actuation"
 SPINS = "spins"
-UNDETERMINED = " (undetermined)"
-"""Follows the name of a column whose numbers rigid-body mechanics does not determine, so that
-nobody takes it for the other kind by asking for its name."""
 BAND_SUFFIX = ".band"
 """Follows the name of a load's column: how exactly its numbers are known."""
 

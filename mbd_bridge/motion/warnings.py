@@ -26,6 +26,8 @@ ANOTHER, STILL = 0.5, 1e-2
 """Share of a way that another velocity leads astray; the shortest way that counts, rad or m."""
 BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
+RATES = {"vel": "s", "acc": "s²", "dec": "s²", "jerk": "s³"}
+"""Limits of rates as notes name them, and their unit's denominator."""
 SENTENCES: Mapping[Kind, str] = {
     "own": "{joint} moves more quickly than elsewhere in {parts}, smoothed by themselves: {times}",
     "jump": "the acceleration of {joint}, or its rate, jumps; it is interpolated beside these "
@@ -146,6 +148,7 @@ class MotionWarnings:
         self._lowest = np.full(model.nq, np.inf)
         self._highest = np.full(model.nq, -np.inf)
         self._fastest = np.zeros(model.nv)
+        self._strongest = np.zeros((3, model.nv))  # acceleration, deceleration, jerk
         self.unitless: frozenset[str] = frozenset()
         self._jumps: dict[int, tuple[float, float]] = {}
         self._rates: dict[int, tuple[float, float, float]] = {}
@@ -201,6 +204,7 @@ class MotionWarnings:
         derived: Sequence[ModelJoint],
         measured: Floats | None = None,
         v: Floats | None = None,
+        a: Floats | None = None,
     ) -> None:
         """Take in a piece of a motion.
 
@@ -209,11 +213,16 @@ class MotionWarnings:
         time, q : (N,) s and (N, nq)
         derived : the joints whose positions were differentiated: jumps matter to these
         measured : (N, nq) positions before they were smoothed, in which jumps show
-        v : (N, nv) velocities
+        v, a : (N, nv) velocities, accelerations
         """
         if v is not None:
             low, high = column_range(v)
             self._fastest = np.maximum(self._fastest, np.maximum(high, -low))
+        if v is not None and a is not None:
+            slower, size = v * a < 0.0, np.abs(a)
+            jerk = np.abs(np.diff(a, axis=0)) / np.diff(time)[:, np.newaxis]
+            found = np.where(slower, 0.0, size), np.where(slower, size, 0.0), jerk
+            self._strongest = np.maximum(self._strongest, [x.max(0, initial=0.0) for x in found])
         low, high = column_range(q)
         self._lowest, self._highest = (
             np.minimum(self._lowest, low),
@@ -345,10 +354,12 @@ class MotionWarnings:
                 beyond.append(f"{joint.name} ({high:.4g} above {limit.upper:.4g})")
             elif limit.lower is not None and low < limit.lower - BEYOND and not stops:
                 beyond.append(f"{joint.name} ({low:.4g} below {limit.lower:.4g})")
-            if limit.velocity and fastest > limit.velocity + BEYOND:
-                beyond.append(
-                    f"{joint.name}.vel ({fastest:.4g} above {limit.velocity:.4g} {unit}/s)"
-                )
+            largest = fastest, *self._strongest[:, body.v.start].tolist()
+            slowing = limit.deceleration or limit.acceleration
+            allowed = limit.velocity, limit.acceleration, slowing, limit.jerk
+            for (name, per), size, most in zip(RATES.items(), largest, allowed, strict=True):
+                if most and size > most + BEYOND:
+                    beyond.append(f"{joint.name}.{name} ({size:.4g} above {most:.4g} {unit}/{per})")
             if unit == "rad" and joint.name in self.unitless and many_turns(low, high):
                 degrees.append(joint.name)
         found = [f"beyond the limits of the file: {some(beyond)}"] if beyond else []

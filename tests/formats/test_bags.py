@@ -11,6 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
 from mbd_bridge.files.bags import is_bag, read_bag
+from mbd_bridge.files.tables import read_table
 from tests.formats.mutation import mutate_bytes, truncate
 from tests.robots import own_urdfs
 
@@ -270,3 +271,65 @@ def test_efforts_of_joint_states_are_read_beside_the_motion(tmp_path):
     assert np.array_equal(motion.efforts[:, there], 0.5 * np.arange(12)[:, None] + there)
     assert np.isnan(motion.efforts[:, 2]).all()
     assert any("efforts that are nan throughout" in note for note in motion.notes)
+
+
+def wrench(stamp, force, torque=(0, 0, 0)):
+    types = STORE.types
+    vector = types["geometry_msgs/msg/Vector3"]
+    header = types["std_msgs/msg/Header"](
+        stamp=types["builtin_interfaces/msg/Time"](*divmod(stamp, 10**9)), frame_id="ft"
+    )
+    parts = (vector(*map(float, part)) for part in (force, torque))
+    both = types["geometry_msgs/msg/Wrench"](*parts)
+    return types["geometry_msgs/msg/WrenchStamped"](header, both)
+
+
+def slide():
+    builder = mbd.Builder("slide").link("ram", 2.0)
+    return mbd.Mechanism.build(builder.joint("a", "prismatic", "base", "ram", axis=(1, 0, 0)))
+
+
+def with_sensor(tmp_path, late=0):
+    """A slide's motion, and a sensor at half its rate which starts 20 ms later."""
+    sensor = [
+        (START + ms * 10**6, wrench(START + ms * 10**6 + late * k, (ms, 0, 0)), f"/{name}/wrench")
+        for ms in range(20, 390, 20)
+        for k, name in enumerate(("ft", "other"))
+    ]
+    return write(tmp_path / "bag", [*recording(names=("a",)), *sensor])
+
+
+def test_a_sensors_wrenches_act_at_the_time_of_the_motion_in_the_same_bag(tmp_path):
+    bag, machine = with_sensor(tmp_path), slide()
+    motion = machine.read_motion(bag)
+    force = machine.read_external(bag, sensors={"ram": "ft"}, outside="hold")
+    loads = [machine.joint_loads(motion, external=x) for x in (None, force)]
+    pushed = loads[0].actuation[:, 0] - loads[1].actuation[:, 0]
+    assert np.abs(pushed[2:38] - 1000 * motion.time[2:38]).max() < 1e-6  # N, and N/ms of the sensor
+
+
+def test_sensors_with_other_stamps_are_read_one_by_one(tmp_path):
+    bag, machine = with_sensor(tmp_path, late=1), slide()
+    assert machine.read_external(bag, sensors={"ram": "other"}, outside="hold")
+    with pytest.raises(FileError, match="different stamps; read them one by one"):
+        machine.read_external(bag, sensors={"ram": "ft", "base": "other"}, outside="hold")
+
+
+def test_loads_are_written_as_wrenches_and_what_nobody_determines_is_nan(tmp_path):
+    bar = mbd.load(own_urdfs()["four_bar"])
+    run = bar.simulate(0.05, q=bar.assemble({"crank": 0.3}, fixed="crank").q)
+    loads = run.joint_loads(["crank", "coupler_pin"])
+    loads.save(tmp_path / "loads.mcap")
+    table = read_table(tmp_path / "loads.mcap")
+    known = [f"coupler_pin.{name}" for name in ("fx", "fz", "my")]
+    assert [name for name in table.names if name.startswith("coupler_pin")] == known
+    assert np.array_equal(table.column("coupler_pin.fz"), loads["coupler_pin"].force[:, 2])
+    assert np.abs(table.column("time") - loads.time).max() < 1e-9
+
+
+def test_a_table_without_wrenches_is_refused_as_a_bag(tmp_path):
+    arm = mbd.load(own_urdfs()["kuka_iiwa"])
+    motion = arm.simulate(0.01)
+    with pytest.raises(FileError, match=r"a bag takes 'time' and wrenches"):
+        motion.save(tmp_path / "motion.mcap")
+    assert not list(tmp_path.iterdir())

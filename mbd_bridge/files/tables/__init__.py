@@ -22,6 +22,7 @@ from mbd_bridge.base.arguments import file_path, flag
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, StateError, whole_number
 from mbd_bridge.base.extensions import extensions
+from mbd_bridge.files.bags import is_bag
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.table import (
     BLOCK,
@@ -84,6 +85,9 @@ KINDS = {
     ".xlsx": Kind("excel", "ExcelSource"),
     ".xlsm": Kind("excel", "ExcelSource"),
     ".mat": Kind("matlab", "MatlabSource"),
+    ".mcap": Kind("bag", "BagSource", "bag_rows", "packages"),
+    ".db3": Kind("bag", "BagSource"),
+    ".bag": Kind("bag", "BagSource"),
 }
 """By suffix."""
 WRITABLE = {suffix: kind for suffix, kind in KINDS.items() if kind.rows}
@@ -104,6 +108,10 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
     """
     name = file_path("path", path)
     suffix = Path(name).suffix.lower()
+    if os.path.isdir(name) and is_bag(name):
+        note_input(name)
+        whole: TableSource = KINDS[".mcap"].load("BagSource")(name)
+        return whole
     if suffix not in KINDS and SHEET not in name.lower():
         note_input(name)
         if (plugin := _plugin(suffix)) is not None:

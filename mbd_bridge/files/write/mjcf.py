@@ -6,7 +6,7 @@ two points on its axis; MuJoCo's constraints are soft.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from lxml import etree
@@ -30,6 +30,7 @@ from mbd_bridge.model.description import (
     Description,
     Geometry,
     Joint,
+    Limits,
     Link,
     Loop,
     second_axis,
@@ -102,7 +103,7 @@ class _Writer:
                 follows = ((mimic.joint, mimic.multiplier),)
                 gears = Coupling(f"{joint.name}.mimic", joint.name, follows, mimic.offset)
                 self._coupling(equalities, gears)
-            if joint.limits.velocity is not None:
+            if replace(joint.limits, lower=None, upper=None, effort=None) != Limits():
                 left_out.add("limits of velocities")
             if joint.turned:
                 left_out.add("the described sense of joints walked backwards", joint.name)

@@ -266,7 +266,10 @@ def _joint(model: Element, joint: Joint, ground: tuple[bool, str], left_out: Lef
         mimic = child(axis, "mimic", joint=joint.mimic.joint)
         said(mimic, "multiplier", number(joint.mimic.multiplier))
         said(mimic, "offset", number(joint.mimic.offset))
-    if limits := stated_limits(joint.limits):
+    known = replace(joint.limits, acceleration=None, deceleration=None, jerk=None)
+    if known != joint.limits:
+        left_out.add("limits of accelerations and jerks", joint.name)
+    if limits := stated_limits(known):
         limit = child(axis, "limit")
         for name, text in limits.items():
             said(limit, name, text)

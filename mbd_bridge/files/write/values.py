@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 
 from lxml import etree
 
@@ -66,11 +67,7 @@ def moments(central: Array) -> dict[str, str]:
 
 def stated_limits(limits: Limits) -> dict[str, str]:
     """Return the limits that there are, by name."""
-    return {
-        name: number(value)
-        for name in ("lower", "upper", "effort", "velocity")
-        if (value := getattr(limits, name)) is not None
-    }
+    return {name: number(value) for name, value in asdict(limits).items() if value is not None}
 
 
 def is_world(link: Link) -> bool:

@@ -338,6 +338,7 @@ def sensor_forces(
     reads: Reads = "environment",
     axes: str | None = None,
     point: tuple[float, float, float] | None = None,
+    outside: str | None = None,
 ) -> tuple[ExternalForce, ...]:
     """Return the external forces that sensors in a recording tell.
 
@@ -346,6 +347,7 @@ def sensor_forces(
     sensors : link (the sensor's frame) -> prefix of its columns
     reads : what the columns hold; see the module's text
     axes, point : in which, and about which point of the frame, they are given
+    outside : beyond the recording's ends; see `ExternalForce`
     """
     kind = one_of("reads", reads, get_args(Reads), StateError)
     time = times(table)
@@ -366,6 +368,7 @@ def sensor_forces(
                 -wrench if kind == "parent" else wrench,
                 reference=reference,
                 point=point or (0.0, 0.0, 0.0),
+                outside=outside,
                 source=f"sensor {prefix!r}, reads {kind}",
             ).checked()
         )
@@ -396,7 +399,7 @@ def external_from_file(
     if naming.rename or naming.units:
         raise StateError("rename, unit: of tables of forces; a sensor's columns have a prefix")
     table = _sensor_table(path, sensors)
-    forces = sensor_forces(table, model, sensors, options["reads"], axes, point)
+    forces = sensor_forces(table, model, sensors, options["reads"], axes, point, options["outside"])
     return ExternalForces(model, forces)
 
 
