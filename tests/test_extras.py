@@ -36,6 +36,10 @@ def pendulum_loads():
     return robot.joint_loads(np.zeros(robot.nq), np.zeros(robot.nv), np.zeros(robot.nv))
 
 
+def derivatives():
+    return mbd.load(PENDULUM).compile_derivatives()
+
+
 def on_a_cluster():
     with executor_of(scheduler="tcp://127.0.0.1:1"):
         pass
@@ -56,6 +60,9 @@ NEEDS = {
     "pandas": ("studies", lambda: pendulum_loads().to_dataframe()),
     "xarray": ("studies", lambda: pendulum_loads().to_xarray()),
     "distributed": ("studies", on_a_cluster),
+    "jax": ("jax", lambda: derivatives().to_jax()),
+    "torch": ("torch", lambda: derivatives().to_torch()),
+    "casadi": ("casadi", lambda: derivatives().to_casadi()),
     "SALib": ("studies", lambda: mbd.studies.saltelli({"mass": (1.0, 2.0)}, 8)),
 }
 """By module: the extra that brings it, and what cannot go on without."""

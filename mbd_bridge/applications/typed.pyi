@@ -10,6 +10,7 @@ from mbd_bridge.api import (
     pybullet_arrows,
     report as reporting,
 )
+from mbd_bridge.applications.autodiff import frameworks
 from mbd_bridge.applications.bearings import methods as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
 from mbd_bridge.applications.bearings.bearings import Bearings
@@ -73,6 +74,11 @@ class OfMechanism(OfSystem, Shown):
     with_bearings = bearings_of.with_bearings
     bearings = bearings_of.bearings
     free_body = methods.free_body_of
+
+class OfDerivativeSolver:
+    to_jax = frameworks.to_jax
+    to_torch = frameworks.to_torch
+    to_casadi = frameworks.to_casadi
 
 class OfJointLoads:
     spectra = load_spectra

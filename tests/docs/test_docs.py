@@ -28,6 +28,7 @@ from tests.docs.pages import ROOT, Block, blocks, differences, pages
 
 KNOWN = {"", "python", "text", "console", "console measured", "sh", "yaml", "xml", "csv", "c"}
 INSTALL = "pip install . && "
+TORCH = find_spec("torch") is not None  # its wheels bring 3 GB of CUDA: no extra of `test`
 PYBULLET = find_spec("pybullet") is not None  # it has no wheels from Python 3.12 on
 ASKS_PYBULLET = re.compile(r"mbd (check (?!.*--no-pybullet)|view (?!.*--(record|web)))")
 """What the README's first command begins with; the test runs what follows."""
@@ -63,6 +64,8 @@ def test_python_blocks_run_and_print_what_the_page_shows(page: Path, place: Path
         printed = io.StringIO()
         if not PYBULLET and "import pybullet" in block.text:
             return
+        if not TORCH and "import torch" in block.text:
+            continue
         text = "\n" * (block.line - 1) + block.text
         code = compile(text, str(block.page), "exec", dont_inherit=True)
         with contextlib.redirect_stdout(printed):

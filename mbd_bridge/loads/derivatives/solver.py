@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,11 @@ from mbd_bridge.solve.applied import AppliedForces
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
 
+if TYPE_CHECKING:
+    from mbd_bridge.applications.typed import OfDerivativeSolver as Extended
+else:
+    from mbd_bridge.base.extensions import Extended
+
 WAYS = {"forward": False, "backward": True}
 """How derivatives are formed: along the columns, or from the results."""
 
@@ -44,7 +49,7 @@ OPENED = 1e-6
 files round."""
 
 
-class DerivativeSolver:
+class DerivativeSolver(Extended):
     """Derivatives of the loads of chosen joints, prepared once and evaluated for many states.
 
     Parameters
