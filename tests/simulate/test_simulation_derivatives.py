@@ -1,5 +1,7 @@
 """Derivatives of simulations: those of the steps as they are computed, forward and backward."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def spring_on(robot):
     return [PointSpring(ends, points, 40.0, damping=0.2, free_length=0.3, name="spring")]
 
 
-def by_complex_steps(solver, q, v, directions):
+def by_complex_steps(solver, q, v, directions, steps=STEPS):
     """Return derivatives of q and v at the end along directions (K, D), through steps in Python."""
     begun = solver.begun(q, v, None, None)
     function, sizes = begun.steps.step.traceable()
@@ -48,7 +50,7 @@ def by_complex_steps(solver, q, v, directions):
             for name in sizes
         }
         state, rest = [start[name] for name in "qvt"], [start[name] for name in list(sizes)[3:]]
-        for _ in range(STEPS):
+        for _ in range(steps):
             state = step(*state, *rest)
         columns.append(np.imag(state[0] + state[1]) / STEP)
     return np.array(columns).T
@@ -87,11 +89,11 @@ CASES = {
 }
 
 
-def prepared(name, every=STEPS, **more):
+def prepared(name, every=STEPS, steps=STEPS, **more):
     make, by, options = CASES[name]
     robot, q, v = make()
     options = {"forces": spring_on(robot), "step": H, "every": every} | options | more
-    return robot, q, v, robot.compile_simulation_derivatives(H * STEPS, by, **options)
+    return robot, q, v, robot.compile_simulation_derivatives(H * steps, by, **options)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -104,6 +106,46 @@ def test_derivatives_of_a_thousand_steps_are_those_of_complex_steps_in_python(na
     back = solver.gradient(final=distance)(q, v)
     same(back.gradient, forward_gradient(found), 1e-11)
     assert back.value == pytest.approx(distance(0.0, found.q[-1], found.v[-1]), rel=1e-12)
+
+
+@dataclass(frozen=True)
+class AdamsBashforth(mbd.integrators.Integrator):
+    """Two steps, with a memory."""
+
+    order, remembers = 2, True
+
+    def start(self, f, x):
+        return f(0.0, x)
+
+    def step(self, f, x, h, memory):
+        rate = f(0.0, x)
+        return x + h * (1.5 * rate - 0.5 * memory), rate
+
+
+@pytest.mark.parametrize(
+    ("name", "integrator"),
+    [
+        ("tree", "hht"),
+        ("loops", "newmark"),
+        ("loops", "generalised_alpha"),
+        ("loops", "explicit_newmark"),
+        ("tree", AdamsBashforth()),
+    ],
+)
+def test_steps_that_iterate_or_remember_have_the_derivatives_of_complex_steps(name, integrator):
+    _, q, v, solver = prepared(name, steps=150, integrator=integrator)
+    directions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(solver.columns), 2))
+    found = solver(q, v)
+    expected = by_complex_steps(solver, q, v, directions, 150)
+    same(np.concatenate([found.d_q[-1], found.d_v[-1]]) @ directions, expected, 1e-11)
+    same(solver.gradient(final=distance)(q, v).gradient, forward_gradient(found), 1e-12)
+
+
+def test_implicit_steps_that_are_derived_come_to_where_the_simulated_ones_do():
+    robot, q, v, solver = prepared("tree", steps=150, integrator="newmark")
+    options = {"forces": spring_on(robot), "step": H, "integrator": "newmark"} | CASES["tree"][2]
+    run = robot.simulate(H * 150, q=q, v=v, **options)
+    same(solver(q, v).q[-1], run.q[-1], 1e-8)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -202,6 +244,9 @@ def test_other_values_share_the_machine_code_and_are_those_of_the_run():
     np.testing.assert_array_equal(solver(q, v, parameters=own).q, solver(q, v).q)
 
 
+JUMP = {"joint1": ([0.0, 0.05, 0.05, 0.1], [0.0, 0.0, 1.0, 1.0])}
+
+
 @pytest.mark.parametrize(
     ("by", "options", "error", "words"),
     [
@@ -214,6 +259,7 @@ def test_other_values_share_the_machine_code_and_are_those_of_the_run():
         ("q", {"along": "joint1"}, ModelError, "without loops"),
         ("q", {"parameters": {"link1.mass": 2.0}}, StateError, "solver"),
         ("q", {"method": "svd"}, StateError, "null"),
+        ("q", {"integrator": "hht", "torque": JUMP}, StateError, "jumps"),
         ("q", {"integrator": "scipy:RK45"}, StateError, "rk4"),
         ("q", {"torque": {"joint1": mbd.Sampled(lambda t, q, v: 0.0)}}, StateError, "Sampled"),
         ("q", {"torque": {"joint1": [1.0, 2.0]}}, StateError, "one simulation"),

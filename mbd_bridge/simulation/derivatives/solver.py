@@ -256,9 +256,17 @@ class SimulationDerivativeSolver:
             self._known[rows] = steps
         t = np.zeros(steps.sizes["t"])
         t[0] = self._start
-        t[CARRIED : CARRIED + system.nz] = system.states.start(z)[0]
+        behind = CARRIED + system.nz
+        t[CARRIED:behind] = system.states.start(z)[0]
         rates, trusted = self._columns.rates(rows, q0, v0, p)
         rates["t"] = np.zeros((len(t), len(self.columns)))
+        if len(t) > behind:
+            now = np.append(t[0], t[CARRIED:behind])
+            instant = self._trajectory.instants(t[:1])[0]
+            more = [p] if "p" in steps.sizes else []
+            t[behind:], slopes = steps.memory(q0, v0, now, held, instant, *more)
+            moved = np.concatenate([rates[name] for name in ("q", "v", *steps.moving)])
+            rates["t"][behind:] = slopes @ moved
         return DerivedStart(steps, held, p, (q0, v0, t), rates, trusted)
 
     def _started(
@@ -353,6 +361,7 @@ class SimulationDerivativeSolver:
 
     def _stopped(self, step: int) -> SolveError:
         return SolveError(
-            f"the step from t = {self.times[step]:.6g} s is not trusted, near a singular position "
-            f"or not finite: derivatives end there; simulate says more, see its status"
+            f"the step from t = {self.times[step]:.6g} s is not trusted: a singular position is "
+            f"near, the step is too long, or not finite. Derivatives end there; take shorter ones "
+            f"(step=), a shorter duration, or see what simulate tells"
         )

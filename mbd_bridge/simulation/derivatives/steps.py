@@ -10,20 +10,25 @@ x' = f(x, u, h), as it is computed, with its projection onto constraints.
 *Backward*, over states that are known, w = ∂g/∂x of what is looked at on the way:
 
     x̄ = f_xᵀ x̄' + w,   ū = ū' + f_uᵀ x̄'
+
+Of implicit steps Newton's iterations are derived as they are written out, with a matrix that each
+step forms: what they leave open, the derivative does not see twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.kernels import pulled_back, rates_along
+from mbd_bridge.kernels import Kernel, compile_kernel, jacobian, pulled_back, rates_along
 from mbd_bridge.kernels.march import MOST_LANES, March, compile_march
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.steps.compiled import SystemStep
-from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.steps.schemes import ImplicitScheme, Scheme
 from mbd_bridge.simulation.system import System
 
 STATE = ("q", "v", "t")
@@ -50,6 +55,8 @@ class StepDerivatives:
     def __init__(
         self, system: System, rows: tuple[int, ...], scheme: Scheme, moving: Sequence[str]
     ) -> None:
+        if isinstance(scheme, ImplicitScheme):
+            scheme = replace(scheme, jacobian="fresh")
         self.step, self._system = SystemStep(system, rows, scheme), system
         self._function, self.sizes = self.step.traceable()
         self.moving = tuple(moving)
@@ -64,6 +71,26 @@ class StepDerivatives:
         if not self.step.memory.size:
             return self.step.march()
         return self._march("recorded_step", self._function, self.sizes, self._stream)
+
+    @cached_property
+    def memory(self) -> Kernel:
+        """The memory (size,) with which a motion begins, and its rates by q, v and what moves.
+
+        Of the inputs of `acts.kernel_of`.
+        """
+        system, (held, _, instant) = self._system, self._system.layout.sizes
+        sizes = {"q": self.sizes["q"], "v": self.sizes["v"], "t": 1 + system.nz, "held": held}
+        sizes["instant"] = instant
+        if "p" in self.sizes:
+            sizes["p"] = self.sizes["p"]
+
+        def start(q: Array, v: Array, t: Array, held: Array, now: Array, *p: Array) -> tuple[Array]:
+            acting = Acting.at(system, system.machine(*p), held, now)
+            return (self.step.start(acting, q, v, t[0], t[1:]),)
+
+        derived = jacobian(start, sizes, ["q", "v", *self.moving])
+        identity = self.step.told(self.step.identity("memory", self.moving))
+        return compile_kernel(derived, sizes, outputs=("memory", "rates"), identity=identity)
 
     @cached_property
     def forward(self) -> March:
