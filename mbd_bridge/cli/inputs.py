@@ -69,7 +69,7 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
         return text
     from mbd_bridge.cli import screen
     from mbd_bridge.files.tables import read_table
-    from mbd_bridge.motion.columns import in_si, times
+    from mbd_bridge.motion.columns import times
     from mbd_bridge.motion.match_columns import Spellings
     from mbd_bridge.motion.warnings import ask_degrees, many_turns, without_unit
 
@@ -82,7 +82,7 @@ def _what(name: str, text: str, measures: dict[str, str]) -> FormulaOrTable:
         column = table.names[written.names.index(column)]
     if name not in measures:  # a joint that is not there is told later
         return times(table), np.array(table.column(column))
-    values = in_si(table, column, measures[name])
+    values = table.in_si(column, measures[name])
     unitless = measures[name] == "rad" and column in without_unit(table)
     if unitless and many_turns(float(values.min()), float(values.max())):
         screen.say(ask_degrees([column]))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, missing_file, some, warn
-from mbd_bridge.base.units import PLAIN, find_unit
+from mbd_bridge.base.units import PLAIN, find_unit, units_of
 
 Lines = NDArray[np.int64]
 
@@ -88,6 +88,21 @@ class ColumnTable:
         """Return a column's numbers, (N,), in the unit of the file."""
         known_name("column", name, self.names, error=self.error)
         return self.values[:, self.names.index(name)]
+
+    def in_si(self, name: str, measures: str) -> Floats:
+        """Return a column (N,) in SI units; without a unit it is in SI units already."""
+        values = self.column(name)
+        unit_text = self.columns[self.names.index(name)].unit
+        if unit_text is None:
+            return np.array(values)
+        unit = find_unit(unit_text)
+        if unit is None or unit.measures != measures:
+            raise self.error(
+                f"expected a unit of {measures}, got [{unit_text}]; available: "
+                f"{', '.join(units_of(measures))}",
+                column=name,
+            )
+        return np.asarray(values * unit.factor)
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, the row (its line in a text) and the column."""

@@ -28,4 +28,5 @@ from mbd_bridge.forces.tyres import (
     FialaTyre as FialaTyre,
     PacejkaTyre as PacejkaTyre,
     SimpleTyre as SimpleTyre,
+    TableTyre as TableTyre,
 )

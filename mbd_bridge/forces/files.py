@@ -249,6 +249,13 @@ def _file(node: Node) -> str:
     return str(beside(node))
 
 
+def _columns(node: Node) -> Path | dict[str, Any]:
+    """Return the path of a table beside the file, or the columns that stand in it."""
+    if isinstance(node.value, dict):
+        return {key: numbers(item) for key, item in node.value.items()}
+    return beside(node)
+
+
 FORCES_FILE = EntryList(
     "forces",
     "m, N, kg, s, rad",
@@ -392,6 +399,7 @@ READERS: dict[Any, Callable[[Node], Any]] = {
     int | None: Node.whole_number,
     Mapping[str, float] | None: _by_name,
     str | os.PathLike[str] | TirFile: _file,
+    str | os.PathLike[str] | Mapping[str, ArrayLike]: _columns,
     Sequence[Point]: _points,
     Point | None: _point,
     str: Node.text,
@@ -444,7 +452,7 @@ def _plain(element: ForceElement, name: str, value: Any) -> Any:
         parts = {word: _plain(element, name, getattr(value, word)) for word in words}
         return {"type": type(value).__name__} | parts
     if isinstance(value, Mapping):
-        return {str(key): float(number) for key, number in value.items()}
+        return {str(key): _plain(element, name, item) for key, item in value.items()}
     if callable(value):
         raise StateError(f"{element.label}: {name}: a {type(value).__name__} stands in no file")
     if isinstance(value, tuple | list | np.ndarray):

@@ -12,7 +12,7 @@ from mbd_bridge.loads.convention import Convention
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, RATE, actuation_units, model_units
-from mbd_bridge.motion.columns import in_si, times
+from mbd_bridge.motion.columns import times
 from mbd_bridge.motion.table import ACTUATION, COMPONENTS, FORCES, LOAD, REACTION
 
 
@@ -50,7 +50,7 @@ def loads_from_table(table: ColumnTable, model: Model) -> JointLoads:
             column += "" if actuation_flags[-1] else UNDETERMINED
             if column not in table.names:
                 raise table.error(f"expected a column {column!r}, the actuation of {joint!r}")
-            actuations.append(in_si(table, column, unit))
+            actuations.append(table.in_si(column, unit))
             actuation_names.append(name)
         places.append(slice(start, len(actuations)))
     rest = [_components(table, f"{joint}.{REACTION}") for joint in joints]
@@ -75,7 +75,7 @@ def loads_from_table(table: ColumnTable, model: Model) -> JointLoads:
     if not all(name in table.names for name in rates):
         return loads
     _, of_v = model_units(model)
-    v = [in_si(table, name, unit + RATE[1]) for name, unit in zip(rates, of_v, strict=True)]
+    v = [table.in_si(name, unit + RATE[1]) for name, unit in zip(rates, of_v, strict=True)]
     return loads.along(time, np.array(v).reshape(-1, len(time)).T)
 
 
@@ -95,7 +95,7 @@ def _components(table: ColumnTable, joint: str) -> list[str]:
 
 def _wrench(table: ColumnTable, names: list[str]) -> Floats:
     units = ["N" if component in FORCES else "N m" for component in COMPONENTS]
-    return np.stack([in_si(table, n, unit) for n, unit in zip(names, units, strict=True)], axis=1)
+    return np.stack([table.in_si(n, unit) for n, unit in zip(names, units, strict=True)], axis=1)
 
 
 def _actuation(model: Model, joint: str) -> list[tuple[str, str]]:

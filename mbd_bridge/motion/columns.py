@@ -11,7 +11,6 @@ from mbd_bridge.base.arguments import check_steps
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError, some, unknown_name
 from mbd_bridge.base.readable import instant
-from mbd_bridge.base.units import find_unit, units_of
 from mbd_bridge.files.bags import CLOCK, HEADER
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import JOINT_TYPES, Body, JointType, Model, ModelJoint
@@ -36,7 +35,7 @@ def times(table: ColumnTable) -> Floats:
             f"expected a column 'time' (or 't'), s; the header has: {', '.join(table.names[:20])}; "
             f"say which one holds the time, --rename NAME=time (rename={{'NAME': 'time'}})"
         )
-    time = in_si(table, "time", "s")
+    time = table.in_si("time", "s")
     steps = np.diff(time)
     advice = "sort the rows and keep one a time"
     if table.attributes.get(CLOCK) == HEADER:
@@ -70,22 +69,6 @@ def times(table: ColumnTable) -> Floats:
     return time
 
 
-def in_si(table: ColumnTable, name: str, measures: str) -> Floats:
-    """Return a column in SI units; without a unit it is in SI units already."""
-    column = table.columns[table.names.index(name)]
-    values = table.column(name)
-    if column.unit is None:
-        return np.array(values)
-    unit = find_unit(column.unit)
-    if unit is None or unit.measures != measures:
-        raise table.error(
-            f"expected a unit of {measures}, got [{column.unit}]; available: "
-            f"{', '.join(units_of(measures))}",
-            column=name,
-        )
-    return np.asarray(values * unit.factor)
-
-
 def compare_followers(table: ColumnTable, model: Model, q: Floats) -> None:
     """Complain of a coupled joint's column that contradicts its leader's, in q (N, nq)."""
     for joint in model.joints:
@@ -94,7 +77,7 @@ def compare_followers(table: ColumnTable, model: Model, q: Floats) -> None:
         body = model.bodies[joint.body]
         leader = model.joints[joint.follows].name
         unit = "m" if joint.type.name == "prismatic" else "rad"
-        own = in_si(table, joint.name, unit)
+        own = table.in_si(joint.name, unit)
         apart = np.abs(own - (body.ratio * q[:, body.q.start] + body.offset))
         row = int(np.argmax(apart))
         if apart[row] > FOLLOWS:
@@ -213,7 +196,7 @@ class GivenColumns:
         for base, parts in self._by_angles.items():
             quaternion = quaternions_of_angles(
                 *(
-                    in_si(table, f"{base}.{part}", "rad")
+                    table.in_si(f"{base}.{part}", "rad")
                     if part in parts
                     else np.zeros(len(table.values))
                     for part in ANGLES
@@ -271,7 +254,7 @@ class GivenColumns:
         leader = self.model.joints[self._followed[base]]
         body = self.model.bodies[self.model.joint(base).body]
         unit = velocity_units(leader.type)[0] + RATE[("", *SUFFIXES).index(rate)]
-        value = in_si(table, base + rate, unit) - (0.0 if rate else body.offset)
+        value = table.in_si(base + rate, unit) - (0.0 if rate else body.offset)
         return value / body.ratio, Column(leader.name + rate)
 
     def _check_rates(self, table: ColumnTable, rates: Sequence[tuple[str, str]]) -> None:

@@ -35,7 +35,7 @@ from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Body, Model, ModelJoint
 from mbd_bridge.model.units import RATE, model_units
 from mbd_bridge.motion.closing import onto_loops
-from mbd_bridge.motion.columns import check_names, compare_followers, in_our_words, in_si, times
+from mbd_bridge.motion.columns import check_names, compare_followers, in_our_words, times
 from mbd_bridge.motion.derivatives import FEWEST, degree, derivatives, rates_of
 from mbd_bridge.motion.smoothing import (
     OFF,
@@ -345,7 +345,7 @@ class _Reader:
         known = np.zeros(len(names), dtype=bool)
         for k, (name, unit) in enumerate(zip(names, units, strict=True)):
             if name + suffix in self.table.names:
-                values[:, k] = in_si(self.table, name + suffix, unit)
+                values[:, k] = self.table.in_si(name + suffix, unit)
                 known[k] = True
         return values, known
 

@@ -162,8 +162,6 @@ def without_efforts(table: ColumnTable, model: Model) -> tuple[ColumnTable, Floa
     FileError
         A column's unit is none of a force or moment, as its joint needs.
     """
-    from mbd_bridge.motion.columns import in_si
-
     known = effort_columns(model)
     followers = {j.name + EFFORT for j in model.joints if j.follows is not None}
     kept = [k for k, name in enumerate(table.names) if name not in known and name not in followers]
@@ -172,7 +170,7 @@ def without_efforts(table: ColumnTable, model: Model) -> tuple[ColumnTable, Floa
     efforts = np.full((len(table.values), model.nv), np.nan)
     for k, (name, unit) in enumerate(known.items()):
         if name in table.names:
-            efforts[:, k] = in_si(table, name, unit)
+            efforts[:, k] = table.in_si(name, unit)
     columns = tuple(table.columns[k] for k in kept)
     rest = replace(table, columns=columns, values=table.values[:, kept])
     return rest, efforts

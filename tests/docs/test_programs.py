@@ -175,6 +175,9 @@ def test_the_page_prints_what_integrators_do_with_the_6x6() -> None:
     figures = program("vehicles/figures.py")
     shown = rows("vehicles.md", "slip stiffness, loads")
     assert {first: cells for first, *cells in figures.slip()} == shown
+    known = rows("vehicles.md", "implicit Newmark", "heave, m/s²")
+    computed = {first: cells[:-1] for first, *cells in figures.undivided()}  # but the time
+    assert computed == {first: cells[:-1] for first, cells in known.items()}
     known = rows("vehicles.md", "RMS difference to the converged motion")
     said = {}
     for line in example("six_wheeler")["said"].splitlines():
@@ -186,6 +189,15 @@ def test_the_page_prints_what_integrators_do_with_the_6x6() -> None:
         text = said[f"{names[name]} {step}"]
         expected = text if "given up" in text else text.replace(" m/s²", "").replace(" rad/s²", "")
         assert ", ".join(filter(None, cells)) == expected, row
+
+
+def test_the_page_prints_how_far_long_steps_of_the_car_are_off() -> None:
+    computed = {first: cells for first, *cells in program("vehicles/figures.py").implicit_car()}
+    known = rows("vehicles.md", "step, ms", "RK4: chassis off by, mm")
+    assert computed.keys() == known.keys()
+    for step, cells in computed.items():
+        for own, shown in zip(cells, known[step], strict=True):
+            assert own == shown or np.isclose(float(own), float(shown), rtol=0.05), step
 
 
 def test_the_page_prints_the_operations_of_cho09s_table_5() -> None:

@@ -79,7 +79,7 @@ def test_every_parameter_of_every_type_can_be_read():
 
 
 def test_every_type_is_written_by_a_test():
-    tyres = {"FialaTyre", "PacejkaTyre", "SimpleTyre", "Track"}  # in test_tyre_files
+    tyres = {"FialaTyre", "PacejkaTyre", "SimpleTyre", "TableTyre", "Track"}  # in test_tyre_files
     assert set(TYPES) == {type(one).__name__ for one in ELEMENTS.values()} | tyres
 
 

@@ -44,7 +44,7 @@ def test_tyres_of_all_kinds_and_a_track_are_written_and_read_back(tmp_path):
     assert band.identity == bound(vehicle(), track()).identity
 
 
-KINDS = {"vertical": "fl", "fiala delayed": "fr", "pacejka delayed": "rl", "simple": "rr"}
+KINDS = {"table": "fl", "fiala delayed": "fr", "pacejka delayed": "rl", "vertical": "rr"}
 
 
 def load(tmp_path, entry):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.forces import FialaTyre, PacejkaTyre, SimpleTyre
+from mbd_bridge.forces import FialaTyre, PacejkaTyre, SimpleTyre, TableTyre
 from mbd_bridge.forces.points import in_link_axes
 from mbd_bridge.forces.roads import Bump, Flat, MovingRoad, Profile, Ramp, Sine, TwoTracks
 
@@ -25,6 +25,21 @@ FIALA: dict = {
     "slip_stiffness": (60e3, 45e3),
     "friction": (0.6, 0.95),
 }
+
+
+def rig(kappa, alpha, load) -> dict[str, np.ndarray]:
+    """Return a table of forces that a test rig might have found, at all of some places."""
+    places = np.meshgrid(kappa, alpha, load, indexing="ij")
+    slip, angle, pressed = (place.ravel() for place in places)
+    combined = 1.0 + 60.0 * slip**2 + 40.0 * np.tan(angle) ** 2
+    soft = pressed * (1.0 - pressed / 30e3)
+    forces = {"longitudinal": 12.0 * soft * slip / combined, "lateral": -9.0 * soft * angle}
+    forces["aligning"] = -0.03 * forces["lateral"] / combined
+    return {"slip": slip, "angle": angle, "load": pressed, **forces}
+
+
+RIG = rig([-0.5, -0.1, 0.0, 0.07, 0.6], [-0.4, 0.0, 0.15, 0.5], [2e3, 3e3, 9e3])
+
 DEFLECTIONS = np.array([0.03, -0.02])
 """m: states of tyres that have some."""
 
@@ -49,6 +64,7 @@ def tyres(road, wheel: str = "wheel") -> dict[str, mbd.forces.ForceElement]:
         "fiala": FialaTyre(wheel, **FIALA, rolling_resistance=0.02, low_speed=0.3, **common),
         "pacejka": PacejkaTyre(wheel, CAR_TYRE, use_mode=4, **common),
         "pacejka delayed": PacejkaTyre(wheel, CAR_TYRE, side="right", **common),
+        "table": TableTyre(wheel, RADIUS, STIFFNESS, RIG, DAMPING, **common),
         "fiala delayed": FialaTyre(wheel, **FIALA, relaxation=(0.6, 0.9), **common),
     }
 

@@ -1,9 +1,13 @@
 """Cho09: the 6x6 vehicle against the paper's own formulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mbd_bridge as mbd
+from mbd_bridge.model.description import Joint, Link
 from tests.oracles import six_wheeler as oracle
 from tests.robots import own_urdfs
 from tests.tolerances import REFEREE
@@ -52,6 +56,42 @@ def test_accelerations_are_those_of_the_papers_velocity_transformation(vehicle, 
     assert vehicle.nv == oracle.DOF == 18
     found = np.concatenate([ours[:6], ours[rates]])
     assert np.abs(found - expected).max() < REFEREE * np.abs(expected).max()
+
+
+def test_three_hinges_are_the_papers_bryant_angles(vehicle):
+    """(8), (9) and Fig 4: x, y', z''; they have a singular position, so our base has not them."""
+    said = vehicle.model.description
+    chain, parent = [], "world"
+    for kind in ("prismatic", "revolute"):
+        for name, axis in zip("xyz", np.eye(3), strict=True):
+            child = "chassis" if (kind, name) == ("revolute", "z") else f"{kind}_{name}"
+            chain.append(Joint(f"{kind} {name}", kind, parent, child, axis=axis))
+            parent = child
+    links = [Link("world"), *(Link(joint.child) for joint in chain[:-1]), *said.links]
+    other = mbd.Mechanism.build(replace(said, links=tuple(links), joints=(*chain, *said.joints)))
+    rng = np.random.default_rng(5)
+    angles, place = rng.uniform(-1.2, 1.2, 3), rng.uniform(-1, 1, 3)
+    (c1, c2, c3), (s1, s2, s3) = np.cos(angles), np.sin(angles)
+    A = (
+        np.array([[1, 0, 0], [0, c1, -s1], [0, s1, c1]])
+        @ np.array([[c2, 0, s2], [0, 1, 0], [-s2, 0, c2]])
+        @ np.array([[c3, -s3, 0], [s3, c3, 0], [0, 0, 1]])
+    )  # (8)
+    rates = np.array([[c3, -s3, 0], [s3 * c2, c3 * c2, 0], [-c3 * s2, s3 * s2, c2]]) / c2  # (9)
+    v = rng.uniform(-1, 1, vehicle.nv)
+    free = vehicle.neutral()
+    free[:3], free[3:7] = place, Rotation.from_matrix(A).as_quat()
+    q, w = np.array([*place, *angles, *free[7:]]), np.array([*A @ v[:3], *rates @ v[3:6], *v[6:]])
+    assert np.allclose(other.placement(q, "chassis")[:3, :3], A, atol=1e-14)
+    spins = [found.velocity(*state, "chassis")[3:] for found, state in
+             ((other, (q, w)), (vehicle, (free, v)))]  # fmt: skip
+    assert np.allclose(*spins, atol=1e-14) and np.allclose(spins[0], A @ v[3:6], atol=1e-14)
+    torque = rng.uniform(-100, 100, 12)
+    ours, theirs = (
+        found.forward_dynamics(*state, [*np.zeros(6), *torque])[6:]
+        for found, state in ((vehicle, (free, v)), (other, (q, w)))
+    )
+    assert np.abs(ours - theirs).max() < REFEREE * np.abs(ours).max()
 
 
 def test_it_starts_in_equilibrium_and_rolls_on_bumps_that_come_one_after_the_other():

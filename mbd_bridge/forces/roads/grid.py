@@ -150,7 +150,7 @@ class Grid(Road):
         z = finite_numbers("Grid: z", self.z, (len(x), len(y)))
         if z.size > MOST_KNOTS:
             raise StateError(f"Grid: expected at most {MOST_KNOTS} heights, got {z.size}")
-        rows = _joined(z, self.kind)
+        rows = joined(z, self.kind)
         values = {
             "x": x,
             "y": y,
@@ -228,7 +228,7 @@ def _even(name: str, value: ArrayLike) -> Array:
     return places
 
 
-def _joined(z: Array, kind: str) -> Lookup:
+def joined(z: Array, kind: str) -> Lookup:
     """Return the rows one behind the other, over the number of the place; each ends level."""
     count, rows = z.shape
     if kind == "cubic":

@@ -19,7 +19,7 @@ from mbd_bridge.files.tables import open_table, read_table
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import model_units
-from mbd_bridge.motion.columns import in_si, times
+from mbd_bridge.motion.columns import times
 from mbd_bridge.motion.external.force import (
     TIME_NAMES,
     Abscissa,
@@ -97,7 +97,7 @@ def forces_of(
             f"expected columns <link>.fx [N] ... <link>.mz [N m] beside {over.name!r}; links are "
             f"{links}"
         )
-    x = in_si(table, over.name if over.name in table.names else "t", over.unit)
+    x = table.in_si(over.name if over.name in table.names else "t", over.unit)
     return tuple(_force(table, over, x, group, how) for group in groups)
 
 
@@ -217,7 +217,7 @@ def _rows(table: ColumnTable, group: _Group, components: Iterable[str]) -> Array
     zero = np.zeros(len(table.values))
     return np.stack(
         [
-            in_si(table, group.columns[name], MEASURES[name]) if name in group.columns else zero
+            table.in_si(group.columns[name], MEASURES[name]) if name in group.columns else zero
             for name in components
         ],
         axis=-1,
@@ -358,7 +358,7 @@ def sensor_forces(
         wrench = np.zeros((len(time), 6))
         for k, component in enumerate(COMPONENTS):
             if component in columns:
-                wrench[:, k] = in_si(table, columns[component], "N" if k < 3 else "N m")
+                wrench[:, k] = table.in_si(columns[component], "N" if k < 3 else "N m")
         reference: Reference = "world" if axes == "world" else "link"
         found.append(
             ExternalForce(
