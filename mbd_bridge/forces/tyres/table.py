@@ -40,7 +40,7 @@ FORCES = {"longitudinal": "N", "lateral": "N", "aligning": "N m"}
 MOST_ROWS = 200_000
 
 
-class Along(NamedTuple):
+class GridSide(NamedTuple):
     """Places along one side of a grid: as a fraction of their numbers, and the number before."""
 
     fraction: Lookup
@@ -48,11 +48,11 @@ class Along(NamedTuple):
     size: int
 
     @staticmethod
-    def of(places: Floats) -> Along:
+    def of(places: Floats) -> GridSide:
         """Return the look-ups of places that increase."""
         numbers = np.arange(float(len(places)))
         steps = Lookup.of_polynomials(places[:-1], numbers[None, :-1], float(places[-1]))
-        return Along(Lookup(places, numbers), steps, len(places))
+        return GridSide(Lookup(places, numbers), steps, len(places))
 
 
 @final
@@ -101,7 +101,7 @@ class TableTyre(Tyre):
         return {name: tuple(column.tolist()) for name, column in columns.items()}
 
     @cached_property
-    def _grid(self) -> tuple[Along, Along, Along, dict[str, Lookup]]:
+    def _grid(self) -> tuple[GridSide, GridSide, GridSide, dict[str, Lookup]]:
         assert isinstance(self.table, Mapping)
         where, columns = f"{self.label}: table", {k: np.array(x) for k, x in self.table.items()}
         sides, numbers = zip(
@@ -132,7 +132,7 @@ class TableTyre(Tyre):
                 raise StateError(f"{where}: {name}: expected no force at load 0, got some")
             tables[name] = joined(grid.transpose(0, 2, 1).reshape(shape[0], -1), "linear")
         loads = load if load[0] == 0.0 else np.append(0.0, load)
-        return Along.of(slip), Along.of(angle), Along.of(loads), tables
+        return GridSide.of(slip), GridSide.of(angle), GridSide.of(loads), tables
 
     @property
     def rolling_radius(self) -> float:
