@@ -4,6 +4,7 @@ from mbd_bridge.forces import roads as roads
 from mbd_bridge.forces.actuator import (
     JointActuator as JointActuator,
     PointActuator as PointActuator,
+    PositionControl as PositionControl,
 )
 from mbd_bridge.forces.base import Effect as Effect, ForceElement as ForceElement
 from mbd_bridge.forces.bushing import Bushing as Bushing

@@ -1,6 +1,7 @@
-"""Actuators: a given force between two points or in a joint.
+"""Actuators: a given force between two points or in a joint, and motors that hold a position.
 
     force = a number, a table of time, or a function (t, s, ṡ)
+    force = k (goal - s) + c (rate - ṡ), within ± limit
 
 of time, s, rad or m (the length of the line, or the coordinate), and its rate.
 
@@ -14,11 +15,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import Checked, ForceElement
-from mbd_bridge.forces.joints import CoordinateEffect, JointElement
+from mbd_bridge.forces.base import Checked, ForceElement, Units, number
+from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
 from mbd_bridge.forces.points import PointElement
 from mbd_bridge.forces.varying import TracedFunction
-from mbd_bridge.functions import Lookup
+from mbd_bridge.functions import Lookup, clip
 from mbd_bridge.model import Model
 
 UNITS = {"s": "m", "f": "N"}
@@ -106,3 +107,42 @@ class JointActuator(Drive, JointElement):
         """Return the force on the coordinate."""
         force = self.given(t, s, rate)
         return CoordinateEffect(force, 0.0, -(force * rate))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PositionControl(JointElement):
+    """A motor that brings a coordinate of a joint to a goal and holds it there.
+
+    Parameters
+    ----------
+    joint : name of a coordinate; see `JointElement`
+    goal : rad or m; a formula of time, or an `mbd.Input`, moves it
+    stiffness : N m/rad or N/m, for each rad or m that is missing
+    damping : N m s/rad or N s/m, for each rad/s or m/s that the rate is off
+    limit : N m or N, the most that the motor gives; None: no limit
+    rate : rad/s or m/s, that of the goal
+    """
+
+    goal: Annotated[float, number("{s}")] = 0.0
+    stiffness: Annotated[float, number("{f}/{s}", 0.0)] = 0.0
+    damping: Annotated[float, number("{f} s/{s}", 0.0)] = 0.0
+    limit: Annotated[float | None, number("{f}", positive=True)] = None
+    rate: Annotated[float, number("{s}/s")] = 0.0
+
+    def along(self, t: Any, s: Any, rate: Any) -> CoordinateEffect:
+        """Return the force on the coordinate, and what is missing to the goal."""
+        missing = self.goal - s
+        force = self.stiffness * missing + self.damping * (self.rate - rate)
+        if self.limit is not None:
+            force = clip(force, -self.limit, self.limit)
+        return CoordinateEffect(force, 0.0, -(force * rate), {"missing": missing})
+
+    def more_units(self, place: JointCoordinate) -> Units:
+        """Return the unit of what is missing."""
+        return {"missing": place.unit}
+
+    @property
+    def passive(self) -> bool:
+        """It drives the machine."""
+        return False

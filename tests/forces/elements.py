@@ -51,6 +51,7 @@ ELEMENTS = {
     ),
     "field": forces.GravityField((0.3, -0.2, 5.0), ("arm", "hand")),
     "pull": forces.PointActuator(("ground", "hand"), ENDS, 7.0),
+    "control": forces.PositionControl("wrist", 0.5, 9.0, 2.0, 25.0, 0.1),
     "drive": forces.JointActuator("rail", Lookup([0.0, 0.2, 1.0], [1.0, 9.0, -4.0])),
 }
 

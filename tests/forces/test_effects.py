@@ -27,7 +27,8 @@ NAMES = sorted(ELEMENTS)
 QUADRATURE = 1e-5
 """Simpson's rule over records: stops and tables have kinks."""
 
-ACTIVE = {"drag", "pull", "drive"}
+DRIVES = {"pull", "drive", "control"}
+ACTIVE = {"drag", *DRIVES}
 """What gives and takes energy."""
 
 PASSIVE = [name for name in NAMES if name not in ACTIVE]
@@ -61,7 +62,7 @@ def test_power_is_what_the_stored_energy_loses_and_what_is_dissipated(name, floa
     assert np.abs(power + lost).max() < 1e-11 * np.abs(power).max()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("pull", "drive")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in DRIVES])
 def test_at_rest_the_force_is_the_slope_of_the_energy_by_differences(name):
     robot = machine()
     element = bound(robot, ELEMENTS[name])

@@ -60,6 +60,32 @@ def test_an_actuator_takes_a_table_of_time():
     assert np.abs(tension - table(run.time)).max() < 1e-14
 
 
+@pytest.mark.parametrize("limit", [None, 3.0])
+def test_a_position_control_moves_a_pendulum_as_mujocos_position_actuator(limit):
+    """The goal moves; within its limit the motor brings the pendulum there, beyond it does not."""
+    mujoco = pytest.importorskip("mujoco")
+    bound = "" if limit is None else f'forcelimited="true" forcerange="-{limit} {limit}"'
+    text = f"""<mujoco><compiler angle="radian"/>
+      <option integrator="RK4" timestep="1e-4" gravity="0 0 -9.81"/><worldbody>
+      <body><joint name="hinge" axis="0 1 0"/><inertial pos="0 0 -0.5" mass="1"
+      diaginertia="0.02 0.02 0.02"/></body></worldbody><actuator><position name="servo"
+      joint="hinge" kp="40" kv="4" {bound}/></actuator></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for _ in range(10_000):
+        data.ctrl[0] = 1.0 + 0.5 * np.sin(3.0 * (data.time + 5e-5))  # it holds the goal for a step
+        mujoco.mj_step(model, data)
+    parts = mbd.Builder("pendulum", root="ground")
+    parts.link("bob", 1.0, (0, 0, -0.5), (0.02, 0.02, 0.02))
+    parts.joint("hinge", "continuous", "ground", "bob", axis=(0, 1, 0))
+    servo = forces.PositionControl("hinge", "1 + 0.5*sin(3 t)", 40.0, 4.0, limit, name="servo")
+    run = mbd.Mechanism.build(parts).simulate(1.0, step=1e-4, every=100, forces=[servo])
+    told = run.force_elements["servo"]
+    assert abs(run.q[-1, 0] - data.qpos[0]) < 1e-6
+    assert (np.abs(told["missing"][-1]) < 0.3) == (limit is None)
+    assert limit is None or np.abs(told["force"]).max() == limit
+
+
 def test_functions_are_told_apart_by_what_they_compute():
     """Two functions of one name, maybe at one address, have machine code of their own."""
     ends = []
