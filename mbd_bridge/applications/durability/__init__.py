@@ -8,9 +8,11 @@ from mbd_bridge.applications.durability.load_spectra import (
     load_spectra,
 )
 from mbd_bridge.applications.durability.spectrum import (
+    EquivalentRange,
     Exceedance,
     Spectrum,
     SpectrumCounter,
+    equivalent_range,
     spectrum,
 )
 from mbd_bridge.loads.options import EXPONENTS
@@ -19,12 +21,14 @@ __all__ = [
     "EXPONENTS",
     "CycleCounter",
     "Cycles",
+    "EquivalentRange",
     "Exceedance",
     "LoadSpectra",
     "SpectraObserver",
     "Spectrum",
     "SpectrumCounter",
     "WorstDirection",
+    "equivalent_range",
     "load_spectra",
     "rainflow",
     "spectrum",

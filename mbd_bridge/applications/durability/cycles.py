@@ -145,19 +145,40 @@ def _between(start: Floats, end: Floats, count: float) -> Cycles:
 
 def _close(points: Floats) -> tuple[Cycles, Floats]:
     """Return the full cycles among turning points, and the points that are left."""
-    starts, ends = [np.zeros(0)], [np.zeros(0)]
+    pairs, left = _pairs(points)
+    return _between(points[pairs[:, 0]], points[pairs[:, 1]], 1.0), points[left]
+
+
+def _pairs(points: Floats) -> tuple[Places, Places]:
+    """Return the places (K, 2) of full cycles among turning points, and of those left."""
+    places, found = np.arange(len(points)), [np.zeros((0, 2), dtype=np.int64)]
     while len(points) >= 4:
         inner = _innermost(points)
         if len(inner) < 0.5 * WORTH * len(points):
             inner = _one_by_one(points)
             if not len(inner):
                 break
-        starts.append(points[inner[:, 0]])
-        ends.append(points[inner[:, 1]])
+        found.append(places[inner])
         stays = np.ones(len(points), dtype=bool)
         stays[inner] = False
-        points = points[stays]
-    return _between(np.concatenate(starts), np.concatenate(ends), 1.0), points
+        points, places = points[stays], places[stays]
+    return np.concatenate(found), places
+
+
+def cycle_places(values: object) -> tuple[Places, Floats]:
+    """Return the samples (K, 2) between which a whole signal's cycles run, and counts (K,).
+
+    Of samples that stand still the first is taken.
+    """
+    samples = signal(values)
+    moves = np.flatnonzero(np.concatenate([[True], samples[1:] != samples[:-1]])[: len(samples)])
+    rises = np.diff(samples[moves]) > 0.0
+    ends = np.concatenate([[True], rises[1:] != rises[:-1], [True]])[: len(moves)]
+    turns = moves[ends]
+    pairs, left = _pairs(samples[turns])
+    halves = np.stack([left[:-1], left[1:]], axis=1)
+    counts = np.repeat([1.0, 0.5], [len(pairs), len(halves)])
+    return turns[np.concatenate([pairs, halves])], counts
 
 
 def _innermost(points: Floats) -> Places:

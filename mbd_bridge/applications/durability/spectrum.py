@@ -18,7 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.applications.durability.cycles import CycleCounter, Cycles, Histogram, signal
+from mbd_bridge.applications.durability.cycles import (
+    CycleCounter,
+    Cycles,
+    Histogram,
+    cycle_places,
+    signal,
+)
 from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
@@ -211,6 +217,45 @@ def spectrum(
     counter = SpectrumCounter(exponents)
     counter.add(samples)
     return counter.spectrum(name, unit, float(duration))
+
+
+class EquivalentRange(NamedTuple):
+    """A damage-equivalent range of a signal, and its derivatives by the samples (N,)."""
+
+    value: float
+    slopes: Floats
+
+
+def equivalent_range(values: Floats, exponent: float, cycles: float = 1.0) -> EquivalentRange:
+    """Return the range that in so many equal cycles does a signal's damage, and its derivatives.
+
+        dR_eq = R_eq^(1-m) / N_ref Σ n_i R_i^(m-1) dR_i,      R_i = |x(end) - x(start)|
+
+    It is piecewise smooth: where samples change places as the ends of cycles, such as two peaks of
+    one height, the derivatives jump. By numbers of a machine: ``slopes @ found.gradient``, with
+    what a `GradientSolver` found along a motion.
+
+    Parameters
+    ----------
+    values : (N,) samples
+    exponent : Woehler exponent, 1 or more: below it has no derivative where a cycle vanishes
+    cycles : how many equal cycles, such as duration times 1 Hz
+    """
+    samples = signal(values)
+    (m,) = checked_exponents([exponent])
+    _positive("cycles", cycles, "equal cycles")
+    if m < 1.0:
+        raise StateError(f"exponent: expected a Woehler exponent of 1 or more, got {exponent!r}")
+    places, counts = cycle_places(samples)
+    ranges = samples[places[:, 1]] - samples[places[:, 0]]
+    largest, slopes = np.abs(ranges).max(initial=0.0), np.zeros(len(samples))
+    if largest == 0.0:
+        return EquivalentRange(0.0, slopes)
+    shares = np.abs(ranges) / largest
+    power = (np.sum(counts * shares**m) / cycles) ** (1.0 / m)
+    rates = power ** (1.0 - m) / cycles * counts * shares ** (m - 1.0) * np.sign(ranges)
+    np.add.at(slopes, places, np.stack([-rates, rates], axis=1))
+    return EquivalentRange(float(largest * power), slopes)
 
 
 def checked_exponents(exponents: Sequence[float]) -> tuple[float, ...]:

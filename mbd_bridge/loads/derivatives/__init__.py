@@ -1,6 +1,7 @@
 """Derivatives of joint loads by states, by what acts, and by the machine's own numbers."""
 
 from mbd_bridge.loads.derivatives.gradient import GradientSolver, NumberGradient
+from mbd_bridge.loads.derivatives.knots import KnotMotion
 from mbd_bridge.loads.derivatives.request import DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
 from mbd_bridge.loads.derivatives.solver import DerivativeSolver
@@ -9,6 +10,7 @@ __all__ = [
     "DerivativeRequest",
     "DerivativeSolver",
     "GradientSolver",
+    "KnotMotion",
     "LoadDerivatives",
     "NumberGradient",
 ]
