@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 from mbd_bridge.base.options import Option, option_group
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from mbd_bridge.forces.base import ForceElement
     from mbd_bridge.loads.convention import Point
     from mbd_bridge.loads.poses.workspace import Ranges
+    from mbd_bridge.model.parameters import ParameterValues
     from mbd_bridge.motion.external import ExternalGiven
     from mbd_bridge.solve.assembly import InitialGuess
     from mbd_bridge.solve.wrenches import Axes
@@ -173,3 +176,47 @@ class RequestOptions(ReactionOptions, DynamicsOptions, total=False):
 
     links: Annotated["Iterable[str]", Option(())]
     open_tree: Annotated[bool, Option(False)]
+
+
+@option_group
+class AtStates(TypedDict, total=False):
+    """How what is prepared is asked at states.
+
+    Parameters
+    ----------
+    t : s or (N,) s, where force elements depend on time
+    threads : share the states among this many threads
+    check : raise if a result is not finite, a quaternion not of unit length, a loop not closed, or
+        a motion not possible with the actuators; False leaves what comes out
+    """
+
+    t: Annotated["ArrayLike | None", Option(None)]
+    threads: Annotated[int, Option(1, "N")]
+    check: Annotated[bool, Option(True)]
+
+
+@option_group
+class LoadsAtStates(AtStates, total=False):
+    """How prepared loads are asked at states.
+
+    Parameters
+    ----------
+    lam : (m,) or (N, m) multipliers of the loops, where they are known (of a simulation, in which
+        forces along passive coordinates are given); None: they follow from the motion
+    """
+
+    lam: Annotated["ArrayLike | None", Option(None)]
+
+
+@option_group
+class DerivativesAtStates(AtStates, total=False):
+    """How prepared derivatives are asked at states.
+
+    Parameters
+    ----------
+    parameters : other values of the machine's numbers that loads are derived by, by name, of one
+        variant or of N; or an array of them (K,) or (N, K), in the order of the columns. All values
+        share the machine code, which the first call with any makes
+    """
+
+    parameters: Annotated["ParameterValues | ArrayLike | None", Option(None)]

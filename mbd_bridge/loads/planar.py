@@ -9,12 +9,11 @@ push beside it, the declaration is refused with the residual.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import ModelError, SolveError
@@ -176,19 +175,19 @@ def all_joints(model: Model, request: LoadRequest) -> LoadRequest:
 def declared_planar(
     whole: LoadSolver,
     loads: JointLoads,
-    inputs: Mapping[str, ArrayLike],
-    threads: int,
+    of_all: Sequence[Floats],
     check: bool,
 ) -> JointLoads:
     """Return loads with what points out of the plane zero, and determined.
 
     Parameters
     ----------
-    whole : gives the loads of all joints, in world axes, from the same inputs
+    whole : gives the loads of all joints, in world axes
+    of_all : what its kernel gave: forces and moments first
     check : raise where zero does not satisfy the balance; False leaves such loads as they are
     """
     plane, place = Plane(whole.model), loads.convention.at
-    out, message = _residual(plane, whole, inputs, threads)
+    out, message = _residual(plane, whole, of_all)
     if out:
         if check:
             raise SolveError(message)
@@ -243,11 +242,8 @@ def planar_rates(model: Model, loads: JointLoads, rates: Sequence[Floats]) -> tu
     return out
 
 
-def _residual(
-    plane: Plane, whole: LoadSolver, inputs: Mapping[str, ArrayLike], threads: int
-) -> tuple[bool, str]:
+def _residual(plane: Plane, whole: LoadSolver, outputs: Sequence[Floats]) -> tuple[bool, str]:
     """Return whether loads of some joint point out of the plane, and what to say of it."""
-    outputs, _ = whole.kernel.run(*inputs.values(), threads=threads)
     force, moment = outputs[0], outputs[1]
     n, size = plane.normal, whole.model.size
     off_force = np.abs(force @ n)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import an_instance, flag
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.base.options import complete, shows_options
 from mbd_bridge.kernels import Kernel, Single
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.loads.convention import Convention, Point
-from mbd_bridge.loads.options import At
+from mbd_bridge.loads.options import At, LoadsAtStates
 from mbd_bridge.loads.planar import all_joints, declared_planar
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
@@ -192,17 +193,14 @@ class LoadSolver:
         x, y, z = inputs[-1]
         return replace(selection, convention=replace(selection.convention, at=(x, y, z)))
 
+    @shows_options
     def __call__(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
         external: ArrayLike | None = None,
-        *,
-        lam: ArrayLike | None = None,
-        t: ArrayLike | None = None,
-        threads: int = 1,
-        check: bool = True,
+        **options: Unpack[LoadsAtStates],
     ) -> JointLoads:
         """Return the loads at one state, or at N states.
 
@@ -211,41 +209,26 @@ class LoadSolver:
         q, v, a : (n,) or (N, n) coordinates, velocities, accelerations; they satisfy the loops
         external : (L, 6) or (N, L, 6) force (N) and moment (N m) on each of `links`, at the
             link's origin, in the axes that the solver was prepared for
-        lam : (m,) or (N, m) multipliers of the loops, where they are known (of a simulation, in
-            which forces along passive coordinates are given); None: they follow from the motion
-        t : s or (N,) s, where force elements depend on time
-        threads : share the states among this many threads
-        check : raise if a result is not finite, a quaternion not of unit length, a loop not
-            closed, or a motion not possible with the actuators; False leaves what comes out
+        **options : of the call
         """
-        if (
-            external is None
-            and lam is None
-            and check is True
-            and type(threads) is int
-            and threads == 1
-            and self._quick is not None
-        ):
+        threads = options.get("threads", 1)
+        plain = options.get("lam") is None and options.get("check", True) is True
+        plain = plain and external is None and type(threads) is int and threads == 1
+        if plain and self._quick is not None:
             loads = self._quick(q, v, a)
             if loads is not None:
                 return loads
-        return self.with_inputs(q, v, a, external, lam=lam, t=t, threads=threads, check=check)[0]
+        return self.with_inputs((q, v, a), external, **options)[0]
 
     def with_inputs(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        external: ArrayLike | None = None,
-        *,
-        lam: ArrayLike | None = None,
-        t: ArrayLike | None = None,
-        threads: int = 1,
-        check: bool = True,
+        self, state: MotionState, external: ArrayLike | None, **options: Unpack[LoadsAtStates]
     ) -> tuple[JointLoads, tuple[ArrayLike, ...]]:
         """Return the loads as a call gives them, and the inputs of the kernel that they are of."""
-        check = flag("check", check)
-        inputs = self.inputs((q, v, a), external, t, check)
+        options = complete(LoadSolver.__call__, LoadsAtStates, options)
+        lam, threads = options["lam"], options["threads"]
+        (_, v, a), t = state, options["t"]
+        check = flag("check", options["check"])
+        inputs = self.inputs(state, external, t, check)
         own_q, pushes = inputs["q"], {name: inputs.pop(name) for name in self._applied.inputs}
         flags: tuple[Array, ...] | None = None
         solved: Array | None = None
@@ -280,13 +263,17 @@ class LoadSolver:
         if check and not finite:
             explain(self.model, inputs, *outputs)
         result = self.result(outputs, flags)
-        if self._planar:
-            result = declared_planar(self._all_joints, result, inputs, threads, check)
+        if self.all_joints is not None:
+            whole, _ = self.all_joints.kernel.run(*inputs.values(), threads=threads)
+            result = declared_planar(self.all_joints, result, whole, check)
         result = result if efforts is None else replace(result, efforts=efforts)
-        if solved is not None:
-            spins = tuple(spin.name for spin in self.inverse.spins)
-            result = replace(result, spins=spins, a=solved)
+        result = result if solved is None else self.with_spins(result, solved)
         return result, (*inputs.values(), *more)
+
+    def with_spins(self, loads: JointLoads, a: Array) -> JointLoads:
+        """Return loads that name the links that spin freely, if some do, with all accelerations."""
+        spins = tuple(spin.name for spin in self.inverse.spins)
+        return replace(loads, spins=spins, a=a) if spins else loads
 
     def inputs(
         self, state: MotionState, external: ArrayLike | None, t: ArrayLike | None, check: bool
@@ -358,17 +345,14 @@ class LoadSolver:
         """
         return self.kernel.single()
 
-    @property
-    def _planar(self) -> bool:
-        """Whether loads out of the machine's plane are declared to be zero: of the machine with its
-        loops closed, as the loads of an open tree are determined.
-        """
-        declared = self.model.description.planar and not self.request.open_tree
-        return declared and self.parameters is None
-
     @cached_property
-    def _all_joints(self) -> LoadSolver:
-        """What gives the loads of all joints, of a mechanism that is declared planar."""
+    def all_joints(self) -> LoadSolver | None:
+        """What gives the loads of all joints, of a machine that is declared planar: those out of
+        its plane are zero. Of an open tree they are determined.
+        """
+        planar = self.model.description.planar and not self.request.open_tree
+        if not planar or self.parameters is not None:
+            return None
         return LoadSolver(self.model, all_joints(self.model, self.request))
 
     @cached_property
@@ -383,7 +367,7 @@ class LoadSolver:
             or self._applied.inputs
             or self.parameters
             or self.request.reaction
-            or self._planar
+            or self.all_joints is not None
         ):
             return None
         shared = vars(self.result(tuple(map(np.zeros, self.kernel.shapes))))

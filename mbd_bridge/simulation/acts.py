@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.base.errors import KernelError, StateError
-from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import add, from_world_axes
-from mbd_bridge.equations.newton_euler import external_forces, recursive_loads, root_forces
-from mbd_bridge.equations.state_vectors import state_vectors
+from mbd_bridge.equations.newton_euler import external_forces, root_forces
 from mbd_bridge.forces.acts import Acts, along
 from mbd_bridge.forces.base import Effect
 from mbd_bridge.forces.formula import Jet
@@ -28,6 +26,7 @@ from mbd_bridge.simulation.signals.parts import WrenchPart
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.signals.signal import TracedSignal
 from mbd_bridge.simulation.steps.runge_kutta import Stage
+from mbd_bridge.solve.balance import unbalanced
 from mbd_bridge.solve.model_kernel import model_kernel
 
 if TYPE_CHECKING:
@@ -184,15 +183,12 @@ class Acting:
         rows : of the loops' constraints, whose multipliers come first in `lam`
         """
         model, prescribed = self.model, list(self.system.prescribed_velocities)
-        force = recursive_loads(model, q, v, a).forces
-        if self.system.pushed:
-            force = force - self.forces(t, q, v, z)
-        if rows:
-            phi_q = constraints(model, state_vectors(model, q, v)).phi_q[list(rows)]
-            force = force + phi_q.T @ lam[: len(rows)]
+        tau = self.forces(t, q, v, z) if self.system.pushed else None
+        loops = lam[: len(rows)] if rows else None
+        force = unbalanced(model, q, v, a, along=tau, lam=loops, rows=rows)
         if prescribed:
             force = force + np.eye(model.nv)[:, prescribed] @ lam[len(rows) :]
-        return np.asarray(force)
+        return force
 
     def _pushes(self) -> Iterator[tuple[int, WrenchPart]]:
         """Yield the numbers of the given wrenches, and these."""

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.layout import check_inputs
@@ -34,6 +33,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.actuation import actuated_velocities, explain_actuators
 from mbd_bridge.solve.applied import Applied, AppliedForces, check_stateless
+from mbd_bridge.solve.balance import unbalanced
 from mbd_bridge.solve.check_states import explain
 from mbd_bridge.solve.factor import LARGEST, MinimumNorm, operations, projected
 from mbd_bridge.solve.loop_terms import (
@@ -52,7 +52,7 @@ from mbd_bridge.solve.loop_terms import (
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
-from mbd_bridge.solve.spins import spin_velocities, spins_of, spun
+from mbd_bridge.solve.spins import Spin, spin_velocities, spins_of, spun
 from mbd_bridge.solve.tolerances import (
     CONSISTENT,
     NOTICED,
@@ -247,19 +247,23 @@ class ClosedInverse:
         outputs = ("tau", "lam", "open", *(("rates",) if self.spins else ()), "facts")
         columns = [spin.columns for spin in self.spins]
         what = active, rows, exact, columns, self._applied
-        function = self.function_of(self.model, self._applied)
+        whole = self.function_of(self.model, self._applied)
+
+        def function(*arguments: Array) -> tuple[Array, ...]:
+            tau, lam, opened, a, facts = whole(*arguments)
+            return (tau, lam, opened, a, facts) if self.spins else (tau, lam, opened, facts)
+
         return model_kernel(self.model, "closed_inverse", self._inputs, outputs, function, what)
 
     def function_of(self, model: Model, acts: AppliedForces) -> Traceable:
-        """Return the traceable function that gives the kernel's outputs, of a variant of the model.
-
-        A variant goes by the choices of the model; it is none of a machine with free spins.
+        """Return the traceable function of torques, multipliers, open multipliers, accelerations
+        and facts, of a variant of the model, which goes by the choices of the model.
         """
         rows, scale = velocity_choice(self.model, self.active), 1.0 / self.model.row_scale
 
         def function(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
             applied = acts.at(model, q, v, *rest)
-            a, spin_risk = self._spun(q, v, a, applied)
+            a, spin_risk = self._spun(model, q, v, a, applied)
             terms = loop_terms(model, q, v, a, *applied[:2])
             A, risk = self.exact(terms.A)
             some = MinimumNorm(A[list(rows)])
@@ -269,7 +273,7 @@ class ClosedInverse:
             tau, facts = judged(terms, A, self.active, lam, opened, risks, self._weights)
             flat = np.concatenate([probe * scale for probe in opened])
             solved = tau * (1.0 / self.model.velocity_scale), lam * scale, flat
-            return (*solved, a, facts) if self.spins else (*solved, facts)
+            return *solved, a, facts
 
         return function
 
@@ -296,14 +300,19 @@ class ClosedInverse:
                 kind = StateError if "loops" in message else SolveError
                 raise kind(f"state {int(np.argmax(states))} {message}")
 
-    def _spun(self, q: Array, v: Array, a: Array, applied: Applied) -> tuple[Array, Any]:
+    def _spun(
+        self, model: Model, q: Array, v: Array, a: Array, applied: Applied
+    ) -> tuple[Array, Any]:
         """Return the accelerations with those of free spins, and the risk of these; traceable."""
         if not self.spins:
             return a, 0.0
-        forces = recursive_loads(self.model, q, v, a, external=applied.external).forces
-        forces = forces if applied.along is None else forces - applied.along
-        b = -(forces * self.model.velocity_scale)
-        return spun(self.spins, self.model, state_vectors(self.model, q, v), a, b)
+        b = -(unbalanced(model, q, v, a, *applied[:2]) * model.velocity_scale)
+        return spun(self.spins_in(model), model, state_vectors(model, q, v), a, b)
+
+    def spins_in(self, model: Model) -> tuple[Spin, ...]:
+        """Return the free spins that have inertia, of a variant of the model."""
+        heavy = tuple(spin for spin in self.spins if spin.inertia)
+        return heavy if model is self.model else tuple(spin.of_variant(model) for spin in heavy)
 
     def exact(self, A: Array) -> tuple[Array, Any]:
         """Return A (nv, m) of symbols without what redundant rows are off, and the risk of that."""
@@ -349,7 +358,7 @@ class ClosedInverse:
         if self.spins:
             with np.errstate(all="ignore"):
                 applied = self._applied.at(self.model, q, v, *rest)
-                a, _ = self._spun(q, v, a, applied)
+                a, _ = self._spun(self.model, q, v, a, applied)
         return a, LoopTerms(*self._terms(q, v, a, *rest))
 
     def _explained(self, k: int, arrays: list[Array]) -> str:

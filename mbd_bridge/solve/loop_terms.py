@@ -21,11 +21,11 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
 from mbd_bridge.equations.mass_moments import MassMoments
-from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, Inertia, zeros
 from mbd_bridge.solve.applied import AppliedForces
+from mbd_bridge.solve.balance import unbalanced
 from mbd_bridge.solve.model_kernel import model_kernel, shared_kernel
 from mbd_bridge.solve.row_choice import RowChoice
 
@@ -73,8 +73,7 @@ def loop_terms(
     along : (nv,) generalised forces that act beside the actuators; None for none
     """
     found = constraints(model, state_vectors(model, q, v))
-    forces = recursive_loads(model, q, v, a, external=external).forces
-    forces = forces if along is None else forces - along
+    forces = unbalanced(model, q, v, a, external, along)
     rows, columns = 1.0 / model.row_scale, model.velocity_scale
     J = found.phi_q * rows[:, None] * columns
     gamma, rate, change = found.gamma * rows, v / columns, a / columns

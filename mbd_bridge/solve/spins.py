@@ -15,7 +15,7 @@ alone is a machine's own degree of freedom, and needs an actuator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Spin:
     inertia : about the line, kg m²; zero if the body has none
     columns : velocities that take part
     seen : bodies by whose motions the velocities are found; one of them is the body itself
+    ends : two attachments on the line
     """
 
     body: int
@@ -49,6 +50,15 @@ class Spin:
     inertia: float
     columns: tuple[int, ...]
     seen: tuple[int, ...]
+    ends: tuple[int, int] = (0, 0)
+
+    def of_variant(self, model: Model) -> Spin:
+        """Return the same of a model with other numbers, floats or symbols."""
+        point, far = (_attachments(model, self.body)[k][0] for k in self.ends)
+        way = far - point
+        axis = way * (1.0 / np.sqrt(way @ way))
+        inertia = _about(model, self.body, point, axis)
+        return replace(self, point=point, axis=axis, inertia=inertia)
 
     def velocities(self, model: Model, state: MechanismState) -> tuple[Array, Any]:
         """Return P (nv,), dimensionless: the body turns with 1 rad/s, and no other; and the risk.
@@ -91,7 +101,7 @@ def spins_of(model: Model, active: Array) -> tuple[Spin, ...]:
     states = [state_vectors(model, q, np.zeros(model.nv)) for q in positions.q]
     exact = [row_choice(model).exact(J) for J in positions.phi_q]
     found = []
-    for body, (point, axis) in lines.items():
+    for body, (point, axis, ends) in lines.items():
         heavy = [c for c in range(len(model.bodies)) if not _is_massless(model, c)]
         whole = Spin(body, "", point, axis, 0.0, tuple(range(model.nv)), tuple(heavy))
         moved = np.zeros(model.nv)
@@ -107,8 +117,11 @@ def spins_of(model: Model, active: Array) -> tuple[Spin, ...]:
             columns = tuple(np.flatnonzero(moved > SINGULAR).tolist())
             seen = _told_apart(model, body, heavy, columns)
             name = next(link.name for link in model.links if link.body == body)
-            size = _about(model, body, point, axis)
-            found.append(Spin(body, name, point, axis, size, columns, seen))
+            whole_size = float(np.trace(model.bodies[body].inertia.central))
+            whole_size += model.bodies[body].inertia.mass * model.size**2
+            size = float(_about(model, body, point, axis))
+            size = size if size > ROUNDED * whole_size else 0.0
+            found.append(Spin(body, name, point, axis, size, columns, seen, ends))
     return tuple(found)
 
 
@@ -121,15 +134,15 @@ def spun(
 
     Parameters
     ----------
+    spins : with inertia
     a : (nv,) as given
     b : (nv,) -(M a + h), dimensionless in length (`loop_terms`)
     """
     whole: Any = 0.0
     for spin in spins:
-        if spin.inertia:
-            P, risk = spin.velocities(model, state)
-            a = a + P * model.velocity_scale * ((P @ b) * (1.0 / spin.inertia))
-            whole = whole + risk
+        P, risk = spin.velocities(model, state)
+        a = a + P * model.velocity_scale * ((P @ b) * (1.0 / spin.inertia))
+        whole = whole + risk
     return a, whole
 
 
@@ -158,22 +171,26 @@ def twist(model: Model, state: MechanismState, body: int) -> Array:
     return out
 
 
-def _line(model: Model, body: int) -> tuple[Array, Array] | None:
-    """Return point and direction of the line of a body's attachments, None if it has none such."""
+def _line(model: Model, body: int) -> tuple[Array, Array, tuple[int, int]] | None:
+    """Return point and direction of the line of a body's attachments, and two of these; None if
+    they are on none.
+    """
     if _is_massless(model, body) or _is_ground(model, body) or _rolls(model, body):
         return None
     if any(part.body == body for part in model.flexible):  # bent, it has no such line
         return None
-    points, carriers = [], set()
-    for point, other in _attachments(model, body):
+    points, carriers, places = [], set(), []
+    for k, (point, other) in enumerate(_attachments(model, body)):
         reached = _reached(model, other, body)
         carriers |= reached
         if reached:
             points.append(point)
+            places.append(k)
     if len(carriers) < 2:
         return None
     ways = np.array([point - points[0] for point in points])
-    far = ways[int(np.argmax(np.linalg.norm(ways, axis=1)))]
+    end = int(np.argmax(np.linalg.norm(ways, axis=1)))
+    far = ways[end]
     length = float(np.linalg.norm(far))
     if length < SINGULAR * model.size:
         return None
@@ -181,7 +198,7 @@ def _line(model: Model, body: int) -> tuple[Array, Array] | None:
     beside = ways - np.outer(ways @ axis, axis)
     if np.abs(beside).max() > model.rank_tolerance * model.size:
         return None
-    return points[0], axis
+    return points[0], axis, (places[0], places[end])
 
 
 def _rolls(model: Model, body: int) -> bool:
@@ -250,11 +267,9 @@ def _told_apart(
     return tuple(kinds.values())
 
 
-def _about(model: Model, body: int, point: Array, axis: Array) -> float:
-    """Return a body's inertia about a line, kg m²; zero where it is none but for rounding."""
+def _about(model: Model, body: int, point: Array, axis: Array) -> Any:
+    """Return a body's inertia about a line, kg m²."""
     own = model.bodies[body].inertia
     way = own.centre - point
     beside = way - axis * (axis @ way)
-    inertia = float(axis @ own.central @ axis + own.mass * (beside @ beside))
-    whole = float(np.trace(own.central)) + own.mass * model.size**2
-    return inertia if inertia > ROUNDED * whole else 0.0
+    return axis @ own.central @ axis + own.mass * (beside @ beside)

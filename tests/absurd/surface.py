@@ -36,6 +36,7 @@ INNER = (
     *("ClosedInverse.exact", "ClosedInverse.function_of", "ClosedInverse.refuse"),  # of symbols
     *("LoadSolver.with_inputs", "LoadSolver.determined", "LoadSolver.inputs"),
     *("LoadSolver.flags", "LoadSolver.result", "LoadSolver.at_states", "JointLoads.among"),
+    *("LoadSolver.with_spins", "ClosedInverse.spins_in"),
     *("Simulation.part", "Simulation.answer"),
     *(
         "JointLoads.along_motion",

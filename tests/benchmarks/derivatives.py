@@ -57,7 +57,7 @@ def run() -> dict[str, dict[str, float]]:
         for x in np.linspace(0.1, 1.0, 16)
     ]
     rows = [np.array([getattr(state, name) for state in closed]) for name in "qva"]
-    _, inputs = solver.loads.with_inputs(*(np.tile(x, (STATES // 16, 1)) for x in rows))
+    _, inputs = solver.loads.with_inputs([np.tile(x, (STATES // 16, 1)) for x in rows], None)
     found["four-bar: two joints by crank's q, v, a and 12 numbers"] = _timed(solver.kernel, inputs)
     talos = mbd.load(robot("erd/talos/talos_reduced"), floating=True)
     found["Talos: torques by q, v, a"] = _talos(talos, pin)
@@ -144,7 +144,7 @@ def _regressor(mechanism: Any) -> Any:
     solver = mechanism.compile_derivatives(None, links)
 
     def derived(*state: Any) -> tuple[Any, ...]:
-        found = solver.derived(*state)
+        found = solver.kernel.function(*state)
         return (found[len(found) // 2 + 2],)
 
     return compile_kernel(derived, {"q": 7, "v": 7, "a": 7}, cache=None)

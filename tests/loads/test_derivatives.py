@@ -147,9 +147,15 @@ def test_a_direction_is_a_sum_of_columns():
     mechanism, state = machine(2)
     found = mechanism.load_derivatives(*state, by=["q", "v", "link1.mass"])
     dq = np.linspace(0.1, 1.0, mechanism.nv)
-    along = found.along({"q": dq, "link1.mass": 2.0})
+    solver = mechanism.compile_derivatives(None, ["q", "v", "link1.mass"])
+    along = solver.jvp(*state, {"q": dq, "link1.mass": 2.0})
     expected = found.by("q").wrench @ dq + 2.0 * found.by("link1.mass").wrench[..., 0]
-    np.testing.assert_allclose(along.wrench[..., 0], expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(along.wrench[..., 0], expected, rtol=1e-12, atol=1e-11)
+    many = [np.tile(x, (2, 1)) for x in state]
+    each = solver.jvp(*many, {"q": [dq, 0.0 * dq], "link1.mass": [2.0, 4.0]})
+    np.testing.assert_array_equal(each.wrench[0], along.wrench)
+    expected = 4.0 * found.by("link1.mass").wrench[..., 0]
+    np.testing.assert_allclose(each.wrench[1, ..., 0], expected, rtol=1e-12, atol=1e-11)
 
 
 def test_one_coordinate_and_one_component_are_columns_of_the_whole():

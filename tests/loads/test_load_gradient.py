@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import KernelError, ModelError
+from mbd_bridge.base.errors import KernelError, ModelError, StateError
 from mbd_bridge.kernels import c_source
 from tests.kernels.c_library import COMPILER, build, pointers
 from tests.robots import OWN
@@ -101,7 +101,7 @@ def test_derivatives_in_c_have_the_digits_of_the_kernel(tmp_path):
     robot = mbd.load(OWN / "rssr.urdf")
     state = robot.assemble({"crank": 0.4}, fixed="crank", velocity={"crank": 1.3})
     solver = robot.compile_derivatives(["cut_ball"], ["q", "coupler.mass"], actuated="crank")
-    _, inputs = solver.loads.with_inputs(state.q, state.v, state.a)
+    _, inputs = solver.loads.with_inputs((state.q, state.v, state.a), None)
     kernels = {"jacobian": solver.kernel, "row": solver.gradient("cut_ball.fx").kernel}
     for name, kernel in kernels.items():
         folder = tmp_path / name
@@ -141,3 +141,62 @@ def test_a_length_at_zero_has_no_gradient():
     assert found.trusted.tolist() == [False, True]
     assert np.isnan(found.gradient[0]).all()
     assert np.isfinite(found.gradient[1]).all()
+
+
+MACHINES = {
+    "kuka_iiwa": (["lbr_iiwa_joint_2", "lbr_iiwa_joint_5"], ["lbr_iiwa_link_4.mass", "gravity"]),
+    "four_bar": (["coupler_pin", "crank"], ["coupler.mass", "elbow.xyz.x"]),
+    "rssr": (["rocker", "crank"], ["coupler.inertia.xx", "rocker.xyz.x"]),
+}
+
+
+@pytest.mark.parametrize("values", [False, True])
+@pytest.mark.parametrize("name", MACHINES)
+def test_products_with_vectors_are_those_with_the_whole_jacobian(name, values):
+    robot, rng = mbd.load(OWN / f"{name}.urdf"), np.random.default_rng(5)
+    joints, numbers = MACHINES[name]
+    options = {}
+    state = rng.uniform(-1.0, 1.0, (3, 2, robot.nv))
+    if robot.model.has_loops:
+        options = {"actuated": "crank"}
+        closed = [
+            robot.assemble({"crank": x}, fixed="crank", velocity={"crank": 1.0}) for x in (0.3, 0.5)
+        ]
+        state = [np.array([getattr(one, part) for one in closed]) for part in "qva"]
+    solver = robot.compile_derivatives(joints, ["q", "v", "a", *numbers], **options)
+    given = {"parameters": {} if values else None}
+    whole = solver(*state, **given)
+    direction = rng.uniform(-1.0, 1.0, len(solver.columns))
+    named = dict(zip(whole.column_names, direction, strict=True))
+    found = solver.jvp(*state, named, **given)
+    assert found.column_names == (" + ".join(named),)
+    size = np.nanmax(np.abs(whole.wrench))
+    for part in ("force", "moment", "actuation"):
+        ours, theirs = getattr(found, part)[..., 0], getattr(whole, part) @ direction
+        np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * size)
+    weights = {joints[0]: rng.uniform(-1.0, 1.0, 6), f"{joints[1]}.actuation": [2.0]}
+    if robot.model.has_loops:  # other components are not determined in a redundant plane
+        known = whole.loads.unique[0, 0]
+        weights[joints[0]] *= known
+    found = solver.vjp(*state, weights, **given)
+    first, second = whole[joints[0]], whole[joints[1]]
+    load = np.nan_to_num(whole.loads[joints[0]].wrench) @ weights[joints[0]]
+    np.testing.assert_allclose(
+        found.value, load + 2.0 * whole.loads[joints[1]].actuation[..., 0], atol=1e-11 * size
+    )
+    right = np.einsum("...ik,i->...k", np.nan_to_num(first.wrench), weights[joints[0]])
+    right = right + 2.0 * second.actuation[..., 0, :]
+    np.testing.assert_allclose(found.gradient, right, rtol=0.0, atol=1e-10 * size)
+    assert found.trusted.all()
+
+
+def test_weights_of_what_no_joint_has_are_refused():
+    solver = mbd.load(OWN / "kuka_iiwa.urdf").compile_derivatives(["lbr_iiwa_joint_2"])
+    state = np.zeros((3, 7))
+    for weights, error, message in (
+        ({"lbr_iiwa_joint_2.f": 1.0}, ModelError, "no part of a load named 'f'"),
+        ({"lbr_iiwa_joint_3": 1.0}, ModelError, "no joint named"),
+        ({"lbr_iiwa_joint_2.force": [1.0, 2.0]}, StateError, "expected 3 numbers for each state"),
+    ):
+        with pytest.raises(error, match=message):
+            solver.vjp(*state, weights)

@@ -59,7 +59,7 @@ def imaginary_loads(robot, crank, state, column):
         own = solver.variant(p)[0]
         terms = loop_terms(own, q, v, a, {})
         state = state_vectors(own, q, v)
-        return terms.A, terms.b, spun(solver.loads.inverse.spins, own, state, a, terms.b)[0]
+        return terms.A, terms.b, spun(solver.loads.inverse.spins_in(own), own, state, a, terms.b)[0]
 
     sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "p": len(p)}
     equations, terms = trace(loops, sizes), trace(balance, sizes)

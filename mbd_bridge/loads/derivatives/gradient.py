@@ -5,23 +5,25 @@ It is formed backwards, from the number to all that it is derived by, at the cos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import ModelError, unknown_name
-from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.base.arguments import as_floats, by_name
+from mbd_bridge.base.errors import ModelError, StateError, unknown_name
+from mbd_bridge.base.options import with_options
 from mbd_bridge.kernels import Kernel, pulled_back, trace
 from mbd_bridge.kernels.derive import colouring
+from mbd_bridge.loads.derivatives.evaluation import Evaluation
 from mbd_bridge.loads.derivatives.loops import position_rates
 from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn
+from mbd_bridge.loads.options import DerivativesAtStates
 from mbd_bridge.loads.result import JointLoads, OneJoint
-from mbd_bridge.model.parameters import ParameterValues
+from mbd_bridge.loads.solver import MotionState
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
 
 if TYPE_CHECKING:
@@ -68,125 +70,156 @@ class GradientSolver:
     ----------
     solver : of the loads' derivatives: its joints, and what is derived by
     of : "JOINT.fx" ... "JOINT.mz"; "JOINT.force", "JOINT.moment": their lengths;
-        "JOINT.actuation"; or a function of the loads by joint that can be traced
+        "JOINT.actuation"; or a function of the loads by joint that can be traced; None: a sum whose
+        weights are further inputs
 
     Attributes
     ----------
     kernel : of the inputs of the loads' kernel; it gives value (1,) and gradient (K,)
     """
 
-    def __init__(self, solver: DerivativeSolver, of: str | LoadFunction) -> None:
+    def __init__(self, solver: DerivativeSolver, of: str | LoadFunction | None) -> None:
         self._solver, self._given = solver, of
         loads = solver.loads
-        self._of = self._named(of) if isinstance(of, str) else of
-        sizes = dict(loads.kernel.inputs)
-        shapes = dict(zip(("force", "moment", "actuation"), loads.kernel.shapes, strict=False))
-        flat = {name: int(np.prod(shape)) for name, shape in shapes.items()}
-        graph = trace(lambda *parts: self._number(shapes, parts), flat)
-        if [len(indices) for indices in graph.outputs] != [1]:
-            raise ModelError("of: expected a function that returns one number")
-        (used,) = colouring(graph, tuple(flat)).pattern
-        self._used = np.isin(np.arange(sum(flat.values())), list(used))
-        self._shapes = shapes
+        shapes = zip(("force", "moment", "actuation"), loads.kernel.shapes, strict=False)
+        self._shapes = dict(shapes)
+        self._sizes = {name: int(np.prod(shape)) for name, shape in self._shapes.items()}
+        self._of: Callable[[Array], Any] = lambda flat: flat
+        if of is not None:
+            self._of = self._named(of) if isinstance(of, str) else self._of_function(of)
         names = ("value", "gradient") if solver.loops is None else ("value", "gradient", "risk")
-        self._request = (solver.request, of) if isinstance(of, str) else None
-        self.kernel: Kernel = model_kernel(
-            solver.model, "load_gradient", sizes, names, self._derived, self._request
-        )
+        request = (solver.request, of) if isinstance(of, str | None) else None
+        more, name = ({}, "load_gradient") if of is not None else (self._sizes, "load_products")
+        self._used: Array = np.ones(0, dtype=bool)
+        if of is not None:
+            graph = trace(self._number, self._sizes)
+            if [len(indices) for indices in graph.outputs] != [1]:
+                raise ModelError("of: expected a function that returns one number")
+            (used,) = colouring(graph, tuple(self._sizes)).pattern
+            self._used = np.isin(np.arange(sum(self._sizes.values())), list(used))
+        self._formed = Evaluation(solver, name, names, self._derived, request, more)
 
-    @cached_property
-    def live(self) -> Kernel:
-        """The kernel of loads, value and gradient whose last input are the machine's numbers."""
-        solver = self._solver
-
-        def function(*arguments: Array) -> tuple[Array, ...]:
-            return (*solver.function(*arguments), *self._derived(*arguments))
-
-        names = (*solver.loads.kernel.outputs, *self.kernel.outputs)
-        return solver.live_kernel("varied_load_gradient", names, function, self._request)
+    @property
+    def kernel(self) -> Kernel:
+        """The machine code."""
+        return self._formed.kernel
 
     def __reduce__(self) -> tuple[type[GradientSolver], tuple[Any, ...]]:
         """Return what makes it again: machine code does not travel, it is found or made there."""
         return GradientSolver, (self._solver, self._given)
 
+    @with_options
     def __call__(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
         external: ArrayLike | None = None,
-        *,
-        t: ArrayLike | None = None,
-        threads: int = 1,
-        check: bool = True,
-        parameters: ParameterValues | ArrayLike | None = None,
+        **options: Unpack[DerivativesAtStates],
     ) -> NumberGradient:
-        """Return the number and its gradient at one state, or at N states; see `LoadSolver`.
+        """Return the number and its gradient at one state, or at N states.
 
         Parameters
         ----------
-        parameters : other values of the machine's numbers; see `DerivativeSolver`
+        q, v, a, external : see `LoadSolver`
+        **options : of the call
         """
-        solver = self._solver
-        loads, found = solver.evaluated(self, (q, v, a), external, t, threads, check, parameters)
-        value, gradient, *risk = found[: len(self.kernel.outputs)]
+        return self._result(*self._formed((q, v, a), external, options), self._used)
+
+    def along(
+        self,
+        state: MotionState,
+        weights: Mapping[str, ArrayLike],
+        external: ArrayLike | None,
+        options: DerivativesAtStates,
+    ) -> NumberGradient:
+        """Return a weighted sum of the loads and its gradient; see `DerivativeSolver.vjp`."""
+        states, total = np.shape(state[0])[:-1], sum(self._sizes.values())
+        flat = np.zeros((*states, total))
+        for name, value in by_name("weights", weights, "{'elbow.moment': (3,)}").items():
+            places, numbers = self._places("weights", name), as_floats(f"weights[{name!r}]", value)
+            try:
+                flat[..., places] = numbers
+            except ValueError:
+                raise StateError(
+                    f"weights[{name!r}]: expected {len(places)} numbers for each state, got "
+                    f"{numbers.shape}"
+                ) from None
+        parts = np.split(flat, np.cumsum(list(self._sizes.values()))[:-1], axis=-1)
+        return self._result(*self._formed(state, external, options, *parts), flat != 0.0)
+
+    def _result(self, loads: JointLoads, formed: tuple[Array, ...], used: Array) -> NumberGradient:
+        value, gradient, *risk = formed
         states = loads.force.shape[:-2]
         flags = loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique
         known = np.concatenate([flag.reshape(*states, -1) for flag in flags], axis=-1)
-        trusted: Array = np.asarray((known | ~self._used).all(axis=-1))
+        trusted: Array = np.asarray((known | ~used).all(axis=-1))
         if risk:
             trusted = np.asarray(trusted & (risk[0][..., 0] < REFINED_RISK))
         trusted = np.asarray(trusted & np.isfinite(gradient).all(axis=-1))
         gradient = np.where(trusted[..., None], gradient, np.nan)
-        return NumberGradient(value[..., 0], gradient, solver.columns, loads, trusted)
+        return NumberGradient(value[..., 0], gradient, self._solver.columns, loads, trusted)
 
-    def _named(self, of: str) -> LoadFunction:
-        """Return the function of a name."""
-        joint, _, part = of.rpartition(".")
-        names = self._solver.loads.joints
-        if joint not in names:
-            raise ModelError(f"of: {unknown_name('joint', joint or of, names)}")
-        if part not in PARTS:
-            raise ModelError(f"of: {unknown_name('part of a load', part, PARTS)}")
+    def _places(self, what: str, name: str) -> list[int]:
+        """Return where numbers of a joint's load are among all: forces, moments, actuations."""
+        loads = self._solver.loads
+        joint, part = (name, "") if name in loads.joints else name.rpartition(".")[::2]
+        if joint not in loads.joints:
+            raise ModelError(f"{what}: {unknown_name('joint', joint or name, loads.joints)}")
+        k, moments = loads.joints.index(joint), self._sizes["force"]
+        wrench = [*range(3 * k, 3 * k + 3), *range(moments + 3 * k, moments + 3 * k + 3)]
+        place = loads.places[k]
+        parts = {name: [at] for name, at in zip(WRENCH, wrench, strict=True)}
+        parts |= {"": wrench, "force": wrench[:3], "moment": wrench[3:]}
+        parts["actuation"] = list(range(2 * moments + place.start, 2 * moments + place.stop))
+        if part not in parts:
+            raise ModelError(f"{what}: {unknown_name('part of a load', part, PARTS)}")
+        return parts[part]
 
-        def number(loads: Mapping[str, OneJoint]) -> Any:
-            one = loads[joint]
-            if part in WRENCH:
-                return one.wrench[list(WRENCH).index(part)]
-            vector = getattr(one, part)
-            if part != "actuation":
-                return np.sqrt((vector * vector).sum())
-            if len(vector) != 1:
-                raise ModelError(
-                    f"of: {of!r}: the joint has {len(vector)} actuators; give a function of loads"
-                )
-            return vector[0]
+    def _named(self, of: str) -> Callable[[Array], Any]:
+        """Return the function of all numbers of loads that a name stands for."""
+        places = self._places("of", of)
+        length = of.rpartition(".")[2] in ("force", "moment")
+        if len(places) != 1 and not length:
+            raise ModelError(
+                f"of: {of!r} are {len(places)} numbers; give one of {', '.join(PARTS)} of a joint, "
+                f"or a function of loads"
+            )
+        if length:
+            return lambda flat: np.sqrt((flat[places] * flat[places]).sum())
+        return lambda flat: flat[places[0]]
+
+    def _of_function(self, function: LoadFunction) -> Callable[[Array], Any]:
+        """Return a user's function of loads as one of all their numbers."""
+        loads, cuts = self._solver.loads, np.cumsum(list(self._sizes.values()))[:-1]
+        sure = np.ones(6, dtype=bool)
+
+        def number(flat: Array) -> Any:
+            each = zip(np.split(flat, cuts), self._shapes.values(), strict=True)
+            force, moment, actuation = (x.reshape(shape) for x, shape in each)
+            by_joint = _LoadsByJoint(
+                (joint, OneJoint(force[k], moment[k], actuation[place], sure, sure))
+                for k, (joint, place) in enumerate(zip(loads.joints, loads.places, strict=True))
+            )
+            return function(by_joint)
 
         return number
 
-    def _number(
-        self, shapes: Mapping[str, tuple[int, ...]], parts: tuple[Array, ...]
-    ) -> tuple[Array, ...]:
+    def _number(self, *parts: Array) -> tuple[Array, ...]:
         """Return the number (1,) of force, moment, actuation, flat or not."""
-        loads = self._solver.loads
-        each = zip(parts, shapes.values(), strict=False)
-        force, moment, actuation = (x.reshape(shape) for x, shape in each)
-        sure = np.ones(6, dtype=bool)
-        by_joint = _LoadsByJoint(
-            (joint, OneJoint(force[k], moment[k], actuation[place], sure, sure))
-            for k, (joint, place) in enumerate(zip(loads.joints, loads.places, strict=True))
-        )
-        return (np.array(self._of(by_joint)).reshape(-1),)
+        flat = np.concatenate([part.reshape(-1) for part in parts])
+        return (np.array(self._of(flat)).reshape(-1),)
 
-    def _derived(self, *arguments: Array) -> tuple[Array, ...]:
-        solver = self._solver
-        given = solver.given(arguments)
+    def _derived(self, given: dict[str, Array], *weights: Array) -> tuple[Array, ...]:
+        solver, function = self._solver, self._number
         names = [name for name in given if name != "point"]
 
         def number(*values: Array) -> tuple[Array, ...]:
-            return self._number(self._shapes, solver.function(*values)[:3])
+            loads = solver.function(*values)[:3]
+            return function(*loads) if not weights else tuple(x.reshape(-1) for x in loads)
 
-        (value,), slopes = pulled_back(number, given, [np.ones(1)], names)
+        results, slopes = pulled_back(number, given, list(weights) or [np.ones(1)], names)
+        value = results[0] if not weights else _weighted(weights, results)
         state: tuple[Array, ...] = ()
         if solver.loops is None:
             unit = position_rates(solver.model, given["q"], np.eye(solver.model.nv))
@@ -196,3 +229,8 @@ class GradientSolver:
             state = (np.array([risk]),)
         total = sum(solver.seed(name, len(x)).T @ x for name, x in slopes.items())
         return (value, np.asarray(total), *state)
+
+
+def _weighted(weights: Sequence[Array], results: Sequence[Array]) -> Array:
+    """Return the sum (1,) of results, each times its weight."""
+    return np.array([sum(w @ x for w, x in zip(weights, results, strict=True))])

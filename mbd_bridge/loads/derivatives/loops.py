@@ -24,13 +24,13 @@ import numpy as np
 from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motions import coordinate_rates
-from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import is_traced, pulled_back, rates_along
 from mbd_bridge.kernels.tracing import Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.applied import AppliedForces
+from mbd_bridge.solve.balance import unbalanced
 from mbd_bridge.solve.closed_inverse import ClosedInverse, velocity_choice
 from mbd_bridge.solve.factor import MinimumNorm
 from mbd_bridge.solve.rank import pivoted
@@ -177,21 +177,21 @@ class LoopMotion:
         names = [name for name in inputs if name != "point"]
         others = [name for name in names if name != "lam"]
         pull(self._unbalanced(variant), weights, names, others)
-        spins = self._spin_velocities(inputs)
+        spins = self._spin_velocities(inputs, variant)
         if spins:
             turned = [P * (((P * model.velocity_scale) @ total["a"]) / -size) for P, size in spins]
-            pull(self._forces(variant), np.sum(turned, axis=0), others, others)
+            pull(self._unbalanced(variant), np.sum(turned, axis=0), names, others)
         unit = position_rates(model, inputs["q"], np.eye(model.nv))
         if self.independent is None:
             return total | {"q": unit.T @ total["q"]}, risk
         closing = MinimumNorm(J[chosen][:, self._dependent])
-        for k, residual in reversed(list(enumerate(self._residuals(variant)))):
+        for k in (2, 1, 0):
             name, scale = "qva"[k], model.velocity_scale
             own = unit.T @ total["q"] if name == "q" else total[name]
             shares = closing.shares(own[self._dependent] * scale[self._dependent])
             weights = zeros(len(J), J, shares)
             weights[chosen] = -shares / model.row_scale[chosen]
-            pull(residual, weights, [*"qva"[: k + 1], "p"], [*"qva"[:k], "p"])
+            pull(self._residual(k, variant), weights, [*"qva"[: k + 1], "p"], [*"qva"[:k], "p"])
             total[name] = own - (J[chosen].T @ shares) / scale
         return total, risk + closing.risk
 
@@ -205,53 +205,35 @@ class LoopMotion:
 
         def function(*values: Array) -> tuple[Array, ...]:
             q, v, a, lam, *rest, p = values
-            model, _ = variant(p)
-            phi_q = constraints(model, state_vectors(model, q, v)).phi_q
-            rows = 1.0 / self.model.row_scale[:, None]
-            A, _ = self._inverse.exact((phi_q * rows * self.model.velocity_scale).T)
-            (forces,) = self._forces(variant)(q, v, a, *rest, p)
-            return (A @ (lam * self.model.row_scale) + forces,)
-
-        return function
-
-    def _forces(self, variant: Variant) -> Traceable:
-        """Return M a + h - τ (nv,), dimensionless in length."""
-
-        def function(*values: Array) -> tuple[Array, ...]:
-            q, v, a, *rest, p = values
             model, applied = variant(p)
             acts = applied.at(model, q, v, *rest)
-            found = recursive_loads(model, q, v, a, external=acts.external).forces
-            found = found if acts.along is None else found - acts.along
-            return (found * self.model.velocity_scale,)
+            left = unbalanced(model, q, v, a, acts.external, acts.along, lam)
+            return (left * self.model.velocity_scale,)
 
         return function
 
-    def _residuals(self, variant: Variant) -> tuple[Traceable, ...]:
-        """Return Φ of q, p; Φ̇ of q, v, p; Φ̈ of q, v, a, p."""
+    def _residual(self, level: int, variant: Variant) -> Traceable:
+        """Return Φ of q, p; Φ̇ of q, v, p; or Φ̈ of q, v, a, p."""
 
-        def position(q: Array, p: Array) -> tuple[Array, ...]:
-            model, _ = variant(p)
-            return (constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi,)
-
-        def velocity(q: Array, v: Array, p: Array) -> tuple[Array, ...]:
-            model, _ = variant(p)
-            return (constraints(model, state_vectors(model, q, v)).phi_q @ v,)
-
-        def acceleration(q: Array, v: Array, a: Array, p: Array) -> tuple[Array, ...]:
+        def function(*values: Array) -> tuple[Array, ...]:
+            *state, p = values
+            q, v, a = [*state, *np.zeros((2, self.model.nv))][:3]
             model, _ = variant(p)
             found = constraints(model, state_vectors(model, q, v))
-            return (found.phi_q @ a - found.gamma,)
+            return ((found.phi, found.phi_q @ v, found.phi_q @ a - found.gamma)[level],)
 
-        return position, velocity, acceleration
+        return function
 
     def _matrices(self, inputs: Mapping[str, Array], variant: Variant) -> Array:
         """Return the dimensionless Φ_q (m, nv)."""
-        p = inputs["p"]
-        model = variant(p)[0] if is_traced(p) else self.model
+        model = self._variant(inputs["p"], variant)
         found = constraints(model, state_vectors(model, inputs["q"], inputs["v"]))
         rows = 1.0 / self.model.row_scale
         return np.asarray(found.phi_q * rows[:, None] * self.model.velocity_scale)
+
+    def _variant(self, p: Array, variant: Variant) -> Model:
+        """Return the model itself for its own numbers: it makes fewer operations."""
+        return variant(p)[0] if is_traced(p) else self.model
 
     def _closed(
         self, inputs: Mapping[str, Array], seeds: Mapping[str, Array], variant: Variant, J: Array
@@ -263,10 +245,9 @@ class LoopMotion:
         others = [k for k in range(len(J)) if k not in chosen]
         moving = {"p": seeds["p"]}
         moved, opened = {}, np.zeros(seeds["p"].shape[1])
-        for k, residual in enumerate(self._residuals(variant)):
-            name = "qva"[k]
+        for k, name in enumerate("qva"):
             given = {x: inputs[x] for x in [*"qva"[: k + 1], "p"]}
-            _, (slopes,) = rates_along(residual, given, moving)
+            _, (slopes,) = rates_along(self._residual(k, variant), given, moving)
             own = zeros((model.nv, slopes.shape[1]), J, slopes)
             own[:] = seeds[name]
             left = slopes * rows + J @ (own / scale)
@@ -279,25 +260,31 @@ class LoopMotion:
             moving[name] = position_rates(model, inputs["q"], own) if name == "q" else own
         return moved, some.risk, opened
 
-    def _spin_velocities(self, inputs: Mapping[str, Array]) -> list[tuple[Array, float]]:
+    def _spin_velocities(
+        self, inputs: Mapping[str, Array], variant: Variant
+    ) -> list[tuple[Array, Any]]:
         """Return the velocities (nv,) of free spins, dimensionless, and their inertias."""
-        spins = [spin for spin in self._inverse.spins if spin.inertia]
-        if not spins:
+        if not self._inverse.spins:
             return []
-        state = state_vectors(self.model, inputs["q"], inputs["v"])
-        return [(spin.velocities(self.model, state)[0], spin.inertia) for spin in spins]
+        model = self._variant(inputs["p"], variant)
+        state = state_vectors(model, inputs["q"], inputs["v"])
+        spins = self._inverse.spins_in(model)
+        return [(spin.velocities(model, state)[0], spin.inertia) for spin in spins]
 
     def _spin_rates(
         self, inputs: Mapping[str, Array], rates: Mapping[str, Array], variant: Variant
     ) -> Array:
-        """Return the rates (nv, K) of accelerations of free spins, whose moments stay zero."""
+        """Return the rates (nv, K) of accelerations of free spins, whose moments stay zero.
+
+        The multipliers' own rates are left out: they do not turn what spins.
+        """
         total: Array = np.zeros(rates["a"].shape)
-        spins = self._spin_velocities(inputs)
+        spins = self._spin_velocities(inputs, variant)
         if not spins:
             return total
-        given = {name: x for name, x in inputs.items() if name not in ("lam", "point")}
-        moving = {name: x for name, x in rates.items() if name in given}
-        _, (slopes,) = rates_along(self._forces(variant), given, moving)
+        given = {name: x for name, x in inputs.items() if name != "point"}
+        moving = {name: x for name, x in rates.items() if name in given and name != "lam"}
+        _, (slopes,) = rates_along(self._unbalanced(variant), given, moving)
         for P, inertia in spins:
             turned = (P @ slopes) * (-1.0 / inertia)
             total = total + (P * self.model.velocity_scale)[:, None] * turned[None, :]

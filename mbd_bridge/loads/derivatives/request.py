@@ -15,7 +15,7 @@ rotation vector (rad) in the child's axes, as everywhere v is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, by_name, name_list
-from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.mass_moments import INERTIAL, MassMoments, with_moments
 from mbd_bridge.forces.parameters import ElementParameters
@@ -365,6 +365,36 @@ class Columns:
                 hint = "; the other coordinates follow from these; along= chooses others"
             raise ModelError(f"by: {unknown_name('number', name, known)}{hint}")
         return chosen
+
+
+def places_named(columns: Sequence[DerivativeColumn], name: str) -> list[int]:
+    """Return which columns a name stands for: "q", "q.crank", "rod.xyz", "rod.xyz.x"."""
+    places = [k for k, column in enumerate(columns) if f"{column.name}.".startswith(f"{name}.")]
+    if not places:
+        known = [column.name for column in columns]
+        raise StateError(unknown_name("number in these derivatives", name, known))
+    return places
+
+
+def along_directions(
+    columns: Sequence[DerivativeColumn],
+    directions: Mapping[str, ArrayLike],
+    states: tuple[int, ...],
+) -> tuple[Array, DerivativeColumn]:
+    """Return the rates of all columns (..., K) along a direction, and the column that it is."""
+    listed = by_name("directions", directions, "{'q': dq, 'rod.mass': 1.0}")
+    vector = np.zeros((*states, len(columns)))
+    for name, value in listed.items():
+        places = places_named(columns, name)
+        rates = as_floats(f"directions[{name!r}]", value)
+        try:
+            vector[..., places] = rates[..., None] if rates.shape == states else rates
+        except ValueError:
+            raise StateError(
+                f"directions[{name!r}]: expected {len(places)} numbers for each state, got "
+                f"{rates.shape}"
+            ) from None
+    return vector, DerivativeColumn(" + ".join(listed), "", "", "", 0)
 
 
 def per(unit: str, by: str) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name
-from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.errors import StateError, count
 from mbd_bridge.base.named import Named
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.derivatives.base_parameters import BaseParameters, base_parameters
-from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn, per
+from mbd_bridge.loads.derivatives.request import (
+    WRENCH,
+    DerivativeColumn,
+    per,
+    places_named,
+)
 from mbd_bridge.loads.derivatives.sensitivities import (
     LoadSensitivities,
     SensitivityCounter,
@@ -104,7 +106,7 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
 
     def by(self, name: str) -> LoadDerivatives:
         """Return the derivatives by some of the numbers: "q", "q.crank", "rod.xyz", "rod.xyz.x"."""
-        places = self._places(name)
+        places = places_named(self.columns, name)
         arrays = ("force", "moment", "actuation", "reaction_force", "reaction_moment")
         changed = {
             part: array[..., places]
@@ -113,39 +115,6 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
         }
         columns = tuple(self.columns[k] for k in places)
         return replace(self, columns=columns, trusted=self.trusted[..., places], **changed)
-
-    def along(self, directions: Mapping[str, ArrayLike]) -> LoadDerivatives:
-        """Return the derivatives along one direction: Jacobian times vector, one column.
-
-        Parameters
-        ----------
-        directions : by name, such as {"q": dq, "rod.mass": 1.0}; the other numbers stand
-        """
-        listed = by_name("directions", directions, "{'q': dq, 'rod.mass': 1.0}")
-        states = self.force.shape[:-3]
-        vector = np.zeros((*states, len(self.columns)))
-        for name, value in listed.items():
-            places = self._places(name)
-            rates = as_floats(f"directions[{name!r}]", value)
-            try:
-                vector[..., places] = rates[..., None] if rates.ndim <= len(states) - 1 else rates
-            except ValueError:
-                raise StateError(
-                    f"directions[{name!r}]: expected {len(places)} numbers for each state, got "
-                    f"{rates.shape}"
-                ) from None
-        arrays = ("force", "moment", "actuation", "reaction_force", "reaction_moment")
-        changed = {}
-        for part in arrays:
-            array = getattr(self, part)
-            if array is not None:
-                axes = tuple(range(len(states), array.ndim - 1))
-                parts = np.expand_dims(vector, axes)
-                terms = np.where(parts == 0.0, 0.0, array * parts)  # what stands may be unknown
-                changed[part] = terms.sum(axis=-1)[..., None]
-        one = DerivativeColumn(" + ".join(listed), "", "", "", 0)
-        used = self.trusted | (vector == 0.0)
-        return replace(self, columns=(one,), trusted=used.all(-1, keepdims=True), **changed)
 
     def sensitivities(self) -> LoadSensitivities:
         """Return what changes the peaks and root mean squares of these loads along a motion."""
@@ -165,14 +134,6 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
         B the result, W φ = W[..., B.independent] @ B.matrix @ φ: ready for least squares.
         """
         return base_parameters(self)
-
-    def _places(self, name: str) -> list[int]:
-        places = [
-            k for k, column in enumerate(self.columns) if f"{column.name}.".startswith(f"{name}.")
-        ]
-        if not places:
-            raise StateError(unknown_name("number in these derivatives", name, self.column_names))
-        return places
 
     def tables(self) -> tuple[Table, ...]:
         """Return for each joint a row for each number; of N states the largest values."""

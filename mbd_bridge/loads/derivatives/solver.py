@@ -7,33 +7,38 @@ velocities, q̇ = E(q) e_k.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance
-from mbd_bridge.base.errors import ModelError
 from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.base.options import with_options
 from mbd_bridge.kernels import Kernel, rates_along
-from mbd_bridge.kernels.tracing import Traceable, fewest_operations
-from mbd_bridge.loads.derivatives.gradient import GradientSolver, LoadFunction
+from mbd_bridge.kernels.tracing import fewest_operations
+from mbd_bridge.loads.derivatives.evaluation import Evaluation
+from mbd_bridge.loads.derivatives.gradient import GradientSolver, LoadFunction, NumberGradient
 from mbd_bridge.loads.derivatives.loops import LoopMotion, position_rates, velocities_named
-from mbd_bridge.loads.derivatives.request import Columns, DerivativeRequest
+from mbd_bridge.loads.derivatives.request import (
+    Columns,
+    DerivativeColumn,
+    DerivativeRequest,
+    along_directions,
+)
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
+from mbd_bridge.loads.options import DerivativesAtStates
 from mbd_bridge.loads.planar import planar_rates
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.solver import LoadSolver, MotionState
+from mbd_bridge.loads.solver import LoadSolver
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
 from mbd_bridge.motion.external import ExternalForces
-from mbd_bridge.solve import explain
 from mbd_bridge.solve.applied import AppliedForces
-from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.tolerances import REFINED_RISK
 
 if TYPE_CHECKING:
@@ -81,118 +86,108 @@ class DerivativeSolver(Extended):
             held = None if along is None else velocities_named(model, along)
             self.loops = LoopMotion(self.loads.inverse, held)
             names = (*names, "risk", "open")
-        self.kernel: Kernel = model_kernel(
-            model, "load_derivatives", dict(kernel.inputs), names, self.derived, self.request
-        )
+        self._formed = Evaluation(self, "load_derivatives", names, self._derived, self.request)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The machine code."""
+        return self._formed.kernel
 
     @cached_property
-    def live(self) -> Kernel:
-        """The kernel whose last input, ``p``, are the values of `parameters`."""
-        name, names = "varied_load_derivatives", self.kernel.outputs
-        return self.live_kernel(name, names, self.derived, self.request)
-
-    def live_kernel(
-        self, name: str, outputs: Sequence[str], function: Traceable, request: object
-    ) -> Kernel:
-        """Return the kernel of a function of the loads' inputs and of `parameters`.
-
-        Of a machine with loops it forms the multipliers itself; behind the function's results are
-        torques, what tells whether the state is sound, and what open multipliers do to loads.
-        """
-        sizes = {**self.loads.kernel.inputs, "p": len(self.parameters)}
-        if self.loops is None:
-            return model_kernel(self.model, name, sizes, outputs, function, request)
-        loads, closed = self.loads, self.loads.inverse
-        if closed.spins or self.model.description.planar:
-            raise ModelError(
-                "parameters: a machine with rods that spin freely, or that is declared planar, "
-                "takes no other values; give the rods joints, or take robot.as_planar(False)"
-            )
-        del sizes["lam"]
-
-        def whole(q: Array, v: Array, a: Array, *rest: Array) -> tuple[Array, ...]:
-            acts, point = rest[: len(loads.applied.inputs)], rest[len(loads.applied.inputs) : -1]
-            model, applied = self.variant(rest[-1])
-            tau, lam, opened, facts = closed.function_of(model, applied)(q, v, a, *acts)
-            results = function(q, v, a, lam, *rest)
-            return (*results, tau, facts, *loads.changes_of(model)(q, opened, *point))
-
-        changes = ("wrench", "actuator", "reaction")[: 3 if loads.request.reaction else 2]
-        names = (*outputs, "tau", "facts", *(f"open_{change}" for change in changes))
-        return model_kernel(self.model, name, sizes, names, whole, request)
-
-    def evaluated(
-        self,
-        of: DerivativeSolver | GradientSolver,
-        state: MotionState,
-        external: ArrayLike | None,
-        t: ArrayLike | None,
-        threads: int,
-        check: bool,
-        parameters: ParameterValues | ArrayLike | None,
-    ) -> tuple[JointLoads, tuple[Array, ...]]:
-        """Return the loads and what a kernel gives, or its live one with other parameters."""
-        if parameters is None:
-            whole = self.loads.with_inputs(*state, external, t=t, threads=threads, check=check)
-            return whole[0], of.kernel(*whole[1], threads=threads)
-        inputs, p = self.loads.inputs(state, external, t, check), self._columns.values(parameters)
-        found, finite = of.live.run(*inputs.values(), *self.loads.more, p, threads=threads)
-        if check and not finite:
-            explain(self.model, {**inputs, "p": p}, *found)
-        count, first = len(self.loads.kernel.outputs), of.live.outputs.index(of.kernel.outputs[0])
-        if self.loops is None:
-            return self.loads.result(found[:count]), found[first:]
-        tau, facts, *changes = found[of.live.outputs.index("tau") :]
-        if check:
-            self.loads.inverse.refuse(np.atleast_2d(facts), self.request.loads.minimum_norm)
-        flags = self.loads.determined(tuple(changes))
-        return replace(self.loads.result(found[:count], flags), efforts=tau), found[first:]
+    def _along(self) -> Evaluation:
+        """The derivatives along one direction, an input (K,)."""
+        names, request = self.kernel.outputs, (self.request, "along")
+        more = {"direction": len(self.columns)}
+        return Evaluation(self, "load_rates", names, self._derived, request, more)
 
     def __reduce__(self) -> tuple[type[DerivativeSolver], tuple[Any, ...]]:
         """Return what makes it again: machine code does not travel, it is found or made there."""
         return DerivativeSolver, (self.model, self.request)
 
+    @with_options
     def __call__(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
         external: ArrayLike | None = None,
-        *,
-        t: ArrayLike | None = None,
-        threads: int = 1,
-        check: bool = True,
-        parameters: ParameterValues | ArrayLike | None = None,
+        **options: Unpack[DerivativesAtStates],
     ) -> LoadDerivatives:
         """Return the loads and their derivatives at one state, or at N states.
 
         Parameters
         ----------
-        q, v, a, external, t, threads, check : see `LoadSolver`
-        parameters : other values of the machine's numbers that loads are derived by, by name, of
-            one variant or of N; or an array of them (K,) or (N, K), in the order of the columns.
-            All values share the machine code, which the first call with any makes
+        q, v, a, external : see `LoadSolver`
+        **options : of the call
         """
+        return self._result(self.columns, *self._formed((q, v, a), external, options))
+
+    @with_options
+    def jvp(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        directions: Mapping[str, ArrayLike],
+        external: ArrayLike | None = None,
+        **options: Unpack[DerivativesAtStates],
+    ) -> LoadDerivatives:
+        """Return the loads and their derivatives along a direction: Jacobian times vector.
+
+        In one column, at the cost of some loads: no other derivative is formed.
+
+        Parameters
+        ----------
+        q, v, a, external : see `LoadSolver`
+        directions : by name, such as {"q": dq, "rod.mass": 1.0}; the other numbers stand
+        **options : of the call
+        """
+        direction, column = along_directions(self.columns, directions, np.shape(q)[:-1])
+        return self._result((column,), *self._along((q, v, a), external, options, direction))
+
+    @with_options
+    def vjp(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        weights: Mapping[str, ArrayLike],
+        external: ArrayLike | None = None,
+        **options: Unpack[DerivativesAtStates],
+    ) -> NumberGradient:
+        """Return a weighted sum of loads and its derivatives: vector times Jacobian.
+
+        Parameters
+        ----------
+        q, v, a, external : see `LoadSolver`
+        weights : by name, of what loads a joint has: {"elbow": (6,), "wrist.moment": (3,),
+            "wrist.fx": 1.0, "elbow.actuation": 1.0}, or N of them
+        **options : of the call
+        """
+        return self._weighted.along((q, v, a), weights, external, options)
+
+    @cached_property
+    def _weighted(self) -> GradientSolver:
+        return GradientSolver(self, None)
+
+    def _result(
+        self,
+        columns: tuple[DerivativeColumn, ...],
+        loads: JointLoads,
+        formed: tuple[Array, ...],
+    ) -> LoadDerivatives:
         count = len(self.loads.kernel.outputs)
-        loads, found = self.evaluated(self, (q, v, a), external, t, threads, check, parameters)
-        slopes = found[count : 2 * count]
-        trusted = np.ones((*loads.force.shape[:-2], len(self.columns)), dtype=bool)
+        trusted = np.ones((*loads.force.shape[:-2], len(columns)), dtype=bool)
         if self.loops is not None:
-            risk, opened = found[2 * count : 2 * count + 2]
+            risk, opened = formed[count:]
             with np.errstate(invalid="ignore"):
                 trusted &= (risk < REFINED_RISK) & (opened < OPENED**2)
-        force, moment, actuation, *reaction = self._determined(loads, slopes, trusted)
+        slopes = self._determined(loads, formed[:count], trusted)
+        force, moment, actuation, *reaction = slopes
         own_force, own_moment = reaction or (None, None)
+        held = self.request.along
         return LoadDerivatives(
-            loads,
-            self.columns,
-            force,
-            moment,
-            actuation,
-            own_force,
-            own_moment,
-            self.request.along,
-            trusted,
+            loads, columns, force, moment, actuation, own_force, own_moment, held, trusted
         )
 
     def along(
@@ -215,9 +210,9 @@ class DerivativeSolver(Extended):
         flags = [loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique]
         if loads.reaction_unique is not None:
             flags += [loads.reaction_unique[..., :3], loads.reaction_unique[..., 3:]]
-        if self.loops is None:
-            return list(slopes)
         found = planar_rates(self.model, loads, slopes)
+        if self.loops is None:
+            return list(found)
         return [
             np.where(
                 flag[..., None]
@@ -248,10 +243,9 @@ class DerivativeSolver(Extended):
         """Return the model and what acts, with parameters (P,), floats or symbols."""
         return self._columns.model_with(p), self._columns.applied(self.loads.applied, p)
 
-    def given(self, arguments: Sequence[Array]) -> dict[str, Array]:
-        """Return the inputs of `function` by name, from those of the kernel, or of a live one."""
-        names = [*self.loads.kernel.inputs, "p"]
-        return dict(zip(names, (*arguments, self.parameters)[: len(names)], strict=True))
+    def values(self, given: ParameterValues | ArrayLike) -> Array:
+        """Return `parameters` with other values among them, (P,) or (N, P)."""
+        return self._columns.values(given)
 
     def gradient(self, of: str | LoadFunction) -> GradientSolver:
         """Return what gives one number made of the loads, and its derivatives by the K numbers.
@@ -268,11 +262,12 @@ class DerivativeSolver(Extended):
         """
         return GradientSolver(self, of)
 
-    def derived(self, *arguments: Array) -> tuple[Array, ...]:
-        """Return what the kernel gives, for symbols."""
-        given = self.given(arguments)
+    def _derived(self, given: dict[str, Array], *direction: Array) -> tuple[Array, ...]:
+        """Return what the kernel gives, for symbols; along one direction (K,) or all."""
         sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
         rates = {name: self.seed(name, size) for name, size in sizes.items()}
+        for one in direction:
+            rates = {name: (seed @ one)[:, None] for name, seed in rates.items()}
         state: tuple[Array, ...] = ()
         if self.loops is None:
             rates["q"] = position_rates(self.model, given["q"], rates["q"])
