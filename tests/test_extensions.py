@@ -70,12 +70,12 @@ CORE = (
     "loads noisy",
     "simulate loop",
     "convert",
-    "cases",
+    "load-cases",
     "report",
 )
 """Golden command lines that are run without each application; those that are there."""
 
-CONCERNED = {"durability": ("cases", "report")}
+CONCERNED = {"durability": ("load-cases", "report")}
 """Those that tell what an application does; a report does of several."""
 
 WITHOUT = """

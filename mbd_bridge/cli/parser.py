@@ -18,12 +18,12 @@ from mbd_bridge.base.extensions import extensions, of_applications, working
 COMMANDS = (
     "info",
     "assemble",
-    "complete",
-    "ik",
+    "complete-motion",
+    "inverse-kinematics",
     "loads",
-    "cases",
+    "load-cases",
     "sections",
-    "worst",
+    "worst-pose",
     "report",
     "simulate",
     "plot",
@@ -165,7 +165,7 @@ def _listed(modules: Mapping[str, Any]) -> str:
     for group in GROUPS:
         named = [n for n, module in modules.items() if getattr(module, "GROUP", "more") == group]
         lines += [f"\n{group}:"] if named else []
-        lines += [f"  {name:<9}  {modules[name].SUMMARY}" for name in named]
+        lines += [f"  {name:<18}  {modules[name].SUMMARY}" for name in named]
     return "\n".join(lines)
 
 
@@ -187,13 +187,14 @@ class WholeHelpAction(argparse.Action):
 
 def _modules(command: str) -> dict[str, Any]:
     """Return the module of a command, by name; of all commands if there is no such one."""
-    if command in COMMANDS:
-        return {command: importlib.import_module(f"mbd_bridge.cli.{command}")}
+    ours = {name: "mbd_bridge.cli." + name.replace("-", "_") for name in COMMANDS}
+    if command in ours:
+        return {command: importlib.import_module(ours[command])}
     for known in (of_applications, extensions):
         if command in known("commands"):
             return {command: known("commands")[command].load()}
-    ours = {name: importlib.import_module(f"mbd_bridge.cli.{name}") for name in COMMANDS}
-    return ours | dict(working("commands"))
+    modules = {name: importlib.import_module(path) for name, path in ours.items()}
+    return modules | dict(working("commands"))
 
 
 def xacro_arguments(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -331,7 +332,7 @@ def several_motions(options: argparse.Namespace, words: list[str]) -> str:
     if not one or any(word.startswith("-") for word in words):
         return ""
     return (
-        "; one MOTION at a time. Several are load cases: mbd cases ROBOT MOTION ... shows the "
+        "; one MOTION at a time. Several are load cases: mbd load-cases ROBOT MOTION ... shows the "
         "largest loads of all and adds up their damage, mbd report ROBOT MOTION ... -o FILE.html "
         "writes a page"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import along, shared
-from mbd_bridge.cli.cases import (
+from mbd_bridge.cli.load_cases import (
     CasePieces,
     add_motions,
     case_files,

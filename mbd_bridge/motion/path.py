@@ -189,7 +189,7 @@ def motion_along_path(
         raise ModelError(
             f"expected the pose of one frame (tool.x, ... tool.qw), got {len(rows)} frames and "
             f"{len(columns.joints)} joints; columns that determine a machine with loops are "
-            f"completed by robot.complete (mbd complete)"
+            f"completed by robot.complete (mbd complete-motion)"
         )
     recorded = motion_from_table(columns.of(table), columns.stand_in)
     given = given_motion(model, columns, rows, model.neutral(), recorded)

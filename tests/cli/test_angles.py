@@ -21,13 +21,13 @@ QUESTION = "are these degrees? Then the header says 'hinge [deg]'"
 COMMANDS = {
     "loads": ["--joints", "hinge"],
     "spectrum": ["--joints", "hinge"],
-    "freebody": ["--link", "rod"],
+    "free-body": ["--link", "rod"],
     "motors": [],
     "bearings": ["--joints", "hinge"],
-    "cases": ["--joints", "hinge"],
+    "load-cases": ["--joints", "hinge"],
     "plot": ["-o", "p.png"],
     "view": ["--record", "v.png", "--size", "64x48"],
-    "complete": ["-o", "c.csv"],
+    "complete-motion": ["-o", "c.csv"],
     "report": ["--no-picture", "--no-check", "-o", "r.html"],
 }
 
@@ -132,11 +132,11 @@ def test_a_wrapped_table_is_counted_on_where_it_is_prescribed(run, tmp_path):
     assert np.allclose(tables[0], tables[1], rtol=1e-9, atol=1e-6)
 
 
-@pytest.mark.parametrize("command", ["simulate", "run", "export"])
+@pytest.mark.parametrize("command", ["simulate", "real-time", "export"])
 def test_a_prescribed_table_of_large_angles_without_a_unit_is_asked_about(command, run, tmp_path):
     more = {
         "simulate": ["--seconds", "0.1", "-o", tmp_path / "o.csv"],
-        "run": ["--seconds", "0.1", "-o", tmp_path / "r.csv"],
+        "real-time": ["--seconds", "0.1", "-o", tmp_path / "r.csv"],
         "export": ["--what", "step", "-o", tmp_path / "step.c"],
     }[command]
     for heading, asked in (("hinge", True), ("hinge [rad]", False), ("hinge [deg]", False)):

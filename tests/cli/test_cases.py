@@ -1,4 +1,4 @@
-"""Claims about ``mbd cases``: the same numbers as the library, cases and variants by name."""
+"""Claims about ``mbd load-cases``: the same numbers as the library, cases and variants by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def swing(path, amplitude):
 
 def test_an_envelope_and_equivalent_ranges_are_those_of_the_library(run, tmp_path):
     small, wide = swing(tmp_path / "s.csv", 0.1), swing(tmp_path / "w.csv", 0.8)
-    words = ["cases", PENDULUM, f"small={small}", f"wide={wide}"]
+    words = ["load-cases", PENDULUM, f"small={small}", f"wide={wide}"]
     words += ["--weight", "small=1000", "--joints", "hinge", "--exponent", "3"]
     code, out, _ = run(*words)
     assert code == 0
@@ -42,7 +42,7 @@ def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
     variant = tmp_path / "heavy.urdf"
     text = (OWN / "pendulum.urdf").read_text()
     variant.write_text(text.replace('<mass value="', '<mass value="1'))
-    words = ["cases", PENDULUM, f"wide={motion}", "--joints", "hinge"]
+    words = ["load-cases", PENDULUM, f"wide={motion}", "--joints", "hinge"]
     code, out, err = run(*words, "--compare", variant)
     assert code == 0, err
     peaks = [
@@ -55,12 +55,12 @@ def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
 
 def test_words_that_name_no_case_are_told(run, tmp_path):
     motion = swing(tmp_path / "w.csv", 0.8)
-    one = ["cases", PENDULUM, f"wide={motion}"]
+    one = ["load-cases", PENDULUM, f"wide={motion}"]
     for words, said in (
         ((*one, "--weight", "wade=3"), "did you mean 'wide'"),
         ((*one, "--weight", "wide=many"), "expected NAME=N"),
         ((*one, f"wide={motion}"), "two load cases are called 'wide'"),
-        (("loads", PENDULUM, motion, motion, "--joints", "hinge"), "mbd cases ROBOT"),
+        (("loads", PENDULUM, motion, motion, "--joints", "hinge"), "mbd load-cases ROBOT"),
         ((*one, "--weight", "wide=-1"), "repetitions above 0"),
     ):
         code, _, err = run(*words)

@@ -1,4 +1,4 @@
-"""``mbd freebody`` and ``mbd spectrum``: what they print and write is what the library says."""
+"""``mbd free-body`` and ``mbd spectrum``: what they print and write is what the library says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK = "lbr_iiwa_link_3"
 
 def test_freebody_shows_and_writes_the_peaks(run, tmp_path):
     target = tmp_path / "link.csv"
-    code, out, err = run("freebody", ARM, MOTION, "--link", LINK, "-o", target)
+    code, out, err = run("free-body", ARM, MOTION, "--link", LINK, "-o", target)
     assert code == 0
     arm = mbd.load(ARM)
     body = arm.free_body(LINK, arm.read_motion(MOTION)).at("peak")
@@ -34,7 +34,7 @@ def test_freebody_shows_and_writes_the_peaks(run, tmp_path):
 
 def test_freebody_at_times_and_of_one_component_as_bulk_data(run, tmp_path):
     target = tmp_path / "link.bdf"
-    words = "freebody", ARM, MOTION, "--link", LINK
+    words = "free-body", ARM, MOTION, "--link", LINK
     code, out, _ = run(*words, "--at", "0.5", "1.0", "--length", "mm", "--first", 501, "-o", target)
     assert code == 0 and "t = 0.5 s" in out and "t = 1 s" in out
     text = target.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_freebody_at_times_and_of_one_component_as_bulk_data(run, tmp_path):
 
 
 def test_freebody_of_a_motion_in_pieces_finds_the_same_instants(run, monkeypatch):
-    words = "freebody", ARM, MOTION, "--link", LINK
+    words = "free-body", ARM, MOTION, "--link", LINK
     times = "--at", "0.333", "1.5", "0.333", "0"
     whole = [run(*words)[1], run(*words, *times)[1]]
     monkeypatch.setattr("mbd_bridge.motion.pieces.ROWS", 100)
@@ -63,11 +63,11 @@ def test_freebody_of_a_loop_marks_what_is_not_determined(run, tmp_path):
     table = tmp_path / "run.csv"
     assert run("simulate", bar, "--seconds", "0.1", "-o", table)[0] == 0
     code, out, _ = run(
-        "freebody", bar, table, "--link", "rocker", "--actuated", "crank", "--at", "0.1"
+        "free-body", bar, table, "--link", "rocker", "--actuated", "crank", "--at", "0.1"
     )
     assert code == 0
     assert "(" in out and "not determined by rigid-body mechanics" in out
-    code, _, err = run("freebody", bar, table, "--link", "rocker")
+    code, _, err = run("free-body", bar, table, "--link", "rocker")
     assert code == 2 and "--actuated" in err
 
 
@@ -82,7 +82,7 @@ def test_freebody_of_a_loop_marks_what_is_not_determined(run, tmp_path):
     ],
 )
 def test_freebody_refuses_what_it_cannot_do(run, words, message):
-    code, _, err = run("freebody", ARM, MOTION, *words)
+    code, _, err = run("free-body", ARM, MOTION, *words)
     assert code == 2 and message in err
 
 

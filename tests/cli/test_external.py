@@ -65,7 +65,7 @@ def test_spectrum_and_report_and_plot_and_view_count_the_force(run, force, tmp_p
 
 
 def test_free_bodies_name_the_force(run, force):
-    code, out, _ = run("freebody", ARM, MOTION, "--link", LINK, "--external", force)
+    code, out, _ = run("free-body", ARM, MOTION, "--link", LINK, "--external", force)
     assert code == 0
     assert "\nexternal " in out
     residuals = [float(line.split()[2]) for line in out.splitlines() if "residual" in line]

@@ -111,7 +111,9 @@ TWO_NAMES = """\
     ("command", "name"),
     [
         *(("simulate", name) for name in ("vel", "fx", "actuation")),
-        *((command, "vel") for command in ("run", "complete", "ik")),  # no loads stand beside
+        *(
+            (command, "vel") for command in ("real-time", "complete-motion", "inverse-kinematics")
+        ),  # no loads stand beside
     ],
 )
 def test_columns_of_one_name_are_refused_before_the_work(run, tmp_path, monkeypatch, command, name):
@@ -119,9 +121,9 @@ def test_columns_of_one_name_are_refused_before_the_work(run, tmp_path, monkeypa
     robot.write_text(TWO_NAMES.replace("NAME", name))
     words = {
         "simulate": ("--seconds", "0.1", "--joints", "first"),
-        "run": ("--seconds", "0.1"),
-        "complete": ("motion.csv",),
-        "ik": ("path.csv",),
+        "real-time": ("--seconds", "0.1"),
+        "complete-motion": ("motion.csv",),
+        "inverse-kinematics": ("path.csv",),
     }[command]
 
     def work(*_, **__):

@@ -23,28 +23,28 @@ JOINT = ("--joints", "crank")
 
 WORDS = {
     "bench": {"--json": (MACHINE, "--states", "1")},
-    "complete": {"--output": (MACHINE, MOTION, "--near", "crank=0.5")},
+    "complete-motion": {"--output": (MACHINE, MOTION, "--near", "crank=0.5")},
     "convert": {"output": (MACHINE,)},
     "export": {"--output": (MACHINE, "--what", "mass_matrix")},
-    "freebody": {"--output": (*ALONG, "--link", "coupler")},
-    "ik": {"--output": (MACHINE, MOTION)},
+    "free-body": {"--output": (*ALONG, "--link", "coupler")},
+    "inverse-kinematics": {"--output": (MACHINE, MOTION)},
     "loads": {"--output": (*ALONG, *JOINT)},
-    "modes": {"--output": (MACHINE, "--over", "crank=0:1:2")},
+    "vibrations": {"--output": (MACHINE, "--over", "crank=0:1:2")},
     "motors": {"--output": ALONG, "--plot": ALONG},
     "plot": {"--output": ALONG},
     "report": {"--output": ALONG},
-    "run": {"--output": (MACHINE, *RUN)},
+    "real-time": {"--output": (MACHINE, *RUN)},
     "sections": {"--output": (MACHINE, MOTION, "--link", "coupler")},
     "simulate": {"--output": (MACHINE, *RUN), "--checkpoint": (MACHINE, *RUN)},
     "spectrum": dict.fromkeys(("--output", "--plot", "--loads"), (*ALONG, *JOINT)),
     "study": {"--output": (STUDY,)},
     "view": {"--record": (MACHINE, MOTION)},
-    "worst": {"--output": (MACHINE, *JOINT)},
+    "worst-pose": {"--output": (MACHINE, *JOINT)},
 }
 """By command and option: what else stands on the line."""
 
 SUFFIXES = {"--plot": ".png", "--record": ".html", "--json": ".json", "--checkpoint": ".npz"}
-OF_COMMANDS = {"convert": ".urdf", "report": ".html", "plot": ".png", "modes": ".png"}
+OF_COMMANDS = {"convert": ".urdf", "report": ".html", "plot": ".png", "vibrations": ".png"}
 
 CASES = [
     (command, option, file)

@@ -1,4 +1,4 @@
-"""``mbd modes``: the figures of the library, in words, and pictures of them."""
+"""``mbd vibrations``: the figures of the library, in words, and pictures of them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ SPEED = ("--velocity", "rear_wheel=16.666666666666668")
 
 
 def test_modes_of_an_equilibrium_are_shown(run):
-    code, out, err = run("modes", OWN / "pendulum.urdf")
+    code, out, err = run("vibrations", OWN / "pendulum.urdf")
     assert (code, err) == (0, "")
     assert "equilibrium found, 2 states, stable" in out
     assert "0 ± 3.83601i" in out
-    assert "UNSTABLE" in run("modes", OWN / "pendulum.urdf", "--near", "hinge=180deg")[1]
+    assert "UNSTABLE" in run("vibrations", OWN / "pendulum.urdf", "--near", "hinge=180deg")[1]
 
 
 def test_modes_of_a_steady_motion_are_shown(run):
     words = ("--coordinates", "frame.rx", "steer", "rear_wheel")
-    code, out, err = run("modes", BICYCLE, *SPEED, *words)
+    code, out, err = run("vibrations", BICYCLE, *SPEED, *words)
     assert code == 0
     assert "steady motion found, 10 states, stable" in out
     assert "-0.775342 ± 4.46487i" in out
@@ -30,7 +30,7 @@ def test_modes_of_a_steady_motion_are_shown(run):
 
 def test_eigenvalues_over_a_velocity_are_drawn(run, tmp_path):
     picture = tmp_path / "weave.png"
-    code, out, _ = run("modes", BICYCLE, "--over", "rear_wheel=12:21:4", "-o", picture)
+    code, out, _ = run("vibrations", BICYCLE, "--over", "rear_wheel=12:21:4", "-o", picture)
     assert (code, picture.read_bytes()[:4]) == (0, b"\x89PNG")
     assert "stable at rear_wheel = 15, 18" in out
 
@@ -47,6 +47,6 @@ def test_eigenvalues_over_a_velocity_are_drawn(run, tmp_path):
     ],
 )
 def test_bad_input_is_told_on_stderr_with_exit_code_2(run, words, told):
-    code, out, err = run("modes", BICYCLE, *words)
+    code, out, err = run("vibrations", BICYCLE, *words)
     assert (code, out) == (2, "")
     assert told in err

@@ -32,7 +32,7 @@ def test_loads_of_legs_from_the_pose_of_the_platform(run, tmp_path):
     loads = robot.joint_loads(motion, joints=LEGS, actuated=LEGS)
     written = robot.read_loads(tmp_path / "loads.npz")
     np.testing.assert_allclose(written.force, loads.force, rtol=0, atol=1e-6)
-    code, _, err = run("complete", STEWART, path, *place, "-o", tmp_path / "whole.npz")
+    code, _, err = run("complete-motion", STEWART, path, *place, "-o", tmp_path / "whole.npz")
     assert code == 0, err
     whole = robot.read_motion(tmp_path / "whole.npz")
     np.testing.assert_allclose(whole.q, motion.q, rtol=0, atol=1e-14)
@@ -41,7 +41,7 @@ def test_loads_of_legs_from_the_pose_of_the_platform(run, tmp_path):
 def test_what_is_missing_is_said_in_words_of_the_shell(run, tmp_path):
     path = tmp_path / "legs.csv"
     path.write_text("time,leg_1\n0,0\n1,0\n2,0\n3,0\n")
-    code, _, err = run("complete", STEWART, path)
+    code, _, err = run("complete-motion", STEWART, path)
     assert code == 2
     assert "determine 1 of 6 degrees of freedom: add 5 more" in err and "--rest" in err
 
@@ -53,7 +53,7 @@ def test_a_path_of_the_tool_becomes_a_motion_that_other_commands_take(run, tmp_p
     named = {f"tool.{axis}": x[:, k] for k, axis in enumerate("xyz")}
     np.savez(tmp_path / "path.npz", time=time, **named)
     code, _, err = run(
-        "ik", OWN / "kuka_iiwa.urdf", tmp_path / "path.npz", "--frame",
+        "inverse-kinematics", OWN / "kuka_iiwa.urdf", tmp_path / "path.npz", "--frame",
         "tool=lbr_iiwa_link_ee,0,0,0.1", "--near", "lbr_iiwa_joint_4=-90deg", "-o",
         tmp_path / "motion.npz",
     )  # fmt: skip
@@ -65,7 +65,8 @@ def test_a_path_of_the_tool_becomes_a_motion_that_other_commands_take(run, tmp_p
     np.testing.assert_allclose(tip, x, rtol=0, atol=1e-9)
     np.savez(tmp_path / "far.npz", time=time, **{name: 9.0 + own for name, own in named.items()})
     code, _, err = run(
-        "ik", OWN / "kuka_iiwa.urdf", tmp_path / "far.npz", "--frame", "tool=lbr_iiwa_link_ee",
+        "inverse-kinematics", OWN / "kuka_iiwa.urdf", tmp_path / "far.npz",
+        "--frame", "tool=lbr_iiwa_link_ee",
         "-o", tmp_path / "near.npz",
     )  # fmt: skip
     assert code == 1

@@ -1,4 +1,4 @@
-"""``mbd run``: a motion at wall-clock pace, and what it says of it."""
+"""``mbd real-time``: a motion at wall-clock pace, and what it says of it."""
 
 import contextlib
 import signal
@@ -19,7 +19,7 @@ ROCKER = OWN / "crank_rocker.urdf"
 def test_a_run_says_how_punctual_it_was_and_writes_the_motion(run, tmp_path):
     table = tmp_path / "run.npz"
     code, _, err = run(
-        "run", ROCKER, "--seconds", "0.05", "--rate", "100", "--near", "crank=0.5",
+        "real-time", ROCKER, "--seconds", "0.05", "--rate", "100", "--near", "crank=0.5",
         "--torque", "crank=0.2", "-o", table,
     )  # fmt: skip
     assert code == 0
@@ -32,7 +32,7 @@ def test_a_run_says_how_punctual_it_was_and_writes_the_motion(run, tmp_path):
 
 
 def test_a_step_that_is_none_is_refused(run):
-    code, _, err = run("run", ROCKER, "--seconds", "1", "--step", "0", "--near", "crank=0.5")
+    code, _, err = run("real-time", ROCKER, "--seconds", "1", "--step", "0", "--near", "crank=0.5")
     assert code == 2
     assert "step: expected a time step in s" in err
 
@@ -61,7 +61,7 @@ def command(*words):
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_ends_a_run_with_its_file(tmp_path, name):
     table, number = tmp_path / "run.csv", getattr(signal, name)
-    with command("run", ROCKER, "--near", "crank=0.5", "-o", table) as process:
+    with command("real-time", ROCKER, "--near", "crank=0.5", "-o", table) as process:
         assert "starts at" in process.stderr.readline()  # all is compiled
         time.sleep(0.5)
         process.send_signal(number)
@@ -90,7 +90,7 @@ def test_a_signal_ends_other_commands_without_traces(tmp_path):
 
 
 def test_warnings_that_a_command_does_not_take_up_are_said_without_lines_of_python():
-    with command("run", OWN / "kuka_iiwa.urdf", "--seconds", "0.01") as process:
+    with command("real-time", OWN / "kuka_iiwa.urdf", "--seconds", "0.01") as process:
         said = process.stderr.read()
     assert "warning: damping of 7 joints is not part of this motion\n" in said
     assert "MbdWarning" not in said

@@ -230,7 +230,7 @@ def test_names_that_come_twice_are_refused(run, words, said):
 
 
 def test_the_help_of_a_command_names_every_option_and_explains_the_first(run):
-    for command in ("loads", "report", "simulate", "view", "motors", "plot", "cases"):
+    for command in ("loads", "report", "simulate", "view", "motors", "plot", "load-cases"):
         brief, whole = run(command, "--help")[1], run(command, "--help-all")[1]
         flags = set(re.findall(r"^  (?:-\w .*, )?(--[a-z][\w-]+)", whole, re.MULTILINE))
         assert len(flags) > 20 and {flag for flag in flags if flag not in brief} == set()
@@ -240,6 +240,6 @@ def test_the_help_of_a_command_names_every_option_and_explains_the_first(run):
 
 def test_every_command_is_listed_once_with_what_it_does(run):
     text = run("--help")[1]
-    listed = re.findall(r"^  (\w+)  +\S", text, re.MULTILINE)
+    listed = re.findall(r"^  ([\w-]+)  +\S", text, re.MULTILINE)
     assert len(listed) == len(set(listed)) > 24
     assert len(text.splitlines()) < 50

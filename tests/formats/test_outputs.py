@@ -58,7 +58,7 @@ def test_a_missing_package_is_told_with_the_name_that_was_given(
         ("loads", "--joints", JOINT, "-o", "none/x.csv"),
         ("spectrum", "--joints", JOINT, "-o", "none/x.csv"),
         ("spectrum", "--joints", JOINT, "--plot", "none/x.png"),
-        ("freebody", "--link", LINK, "-o", "none/x.bdf"),
+        ("free-body", "--link", LINK, "-o", "none/x.bdf"),
         ("report", "-o", "none/x.html"),
         ("plot", "-o", "none/x.pdf"),
         ("view", "--record", "none/x.png"),

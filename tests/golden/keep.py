@@ -43,7 +43,7 @@ VARYING = (
 """What another day or release prints otherwise."""
 
 MEASURED = re.compile(r"(?m)^.*( [µm]s\b|deadlines|  max$).*\n?")
-"""Lines of `mbd run` with measured times: they are not kept."""
+"""Lines of `mbd real-time` with measured times: they are not kept."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 HERE = Path(__file__).parent
@@ -74,7 +74,7 @@ def run(words: str, folder: Path, captured: Any) -> str:
     printed = captured.readouterr()
     parts = [f"$ mbd {words}", f"exit code {code}", "--- stdout", printed.out.rstrip()]
     parts += ["--- stderr", printed.err.rstrip()]
-    if words.split()[0] == "run":
+    if words.split()[0] == "real-time":
         parts = [MEASURED.sub("", part) for part in parts]
     for name in sorted(set(os.listdir(folder)) - before):
         parts += [f"--- {name}", *_file(folder / name)]

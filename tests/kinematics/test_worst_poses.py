@@ -35,6 +35,14 @@ def test_a_stretched_arm_has_the_largest_moment_in_its_shoulder():
     assert worst.worst("shoulder", "force").value == pytest.approx(3 * GRAVITY, rel=1e-12)
 
 
+def test_only_coordinates_that_matter_for_a_load_are_named():
+    worst = arm().worst_pose(samples=256)
+    named = {load: worst.worst(*load.split()).matters for load in ("shoulder my", "shoulder force")}
+    assert named == {"shoulder my": ("shoulder", "elbow"), "shoulder force": ()}
+    assert worst.worst("elbow", "fx").matters == ("shoulder", "elbow")
+    assert "any pose" in str(worst.tables()[0])
+
+
 def test_a_payload_and_ranges_count():
     worst = arm().worst_pose(
         ["shoulder"],
@@ -130,11 +138,20 @@ def test_commands_take_poses(tmp_path, capsys):
     wanted = robot.joint_loads(q, still, still, [joint])
     np.testing.assert_allclose(robot.read_loads(out).actuation[0], wanted.actuation, atol=1e-9)
     bar = str(OWN / "four_bar.urdf")
-    words = ["freebody", bar, "--q", "crank=0.5", "--actuated", "crank", "--link", "rocker"]
+    words = ["free-body", bar, "--q", "crank=0.5", "--actuated", "crank", "--link", "rocker"]
     assert main(words) == 0
     assert "coupler_pin" in capsys.readouterr().out
     found = tmp_path / "worst.json"
-    words = ["worst", iiwa, "--joints", joint, "--samples", "500", "--range", f"{joint}=-90deg:0"]
+    words = [
+        "worst-pose",
+        iiwa,
+        "--joints",
+        joint,
+        "--samples",
+        "500",
+        "--range",
+        f"{joint}=-90deg:0",
+    ]
     assert main([*words, "-o", str(found)]) == 0
     entries = json.loads(found.read_text())["highest"]
     assert all(-np.pi / 2 - 1e-9 <= one["q"][joint] <= 1e-9 for one in entries)

@@ -1,4 +1,4 @@
-"""``mbd freebody``: all that acts on one link at chosen instants of a motion."""
+"""``mbd free-body``: all that acts on one link at chosen instants of a motion."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DESCRIPTION = """\
 Cut one link free: the force and moment of every joint on it (fixed ones, loop joints), gravity and
 inertia, in equilibrium, at the instants at which its loads are largest.
 
-  mbd freebody urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --link lbr_iiwa_link_3 -o link_3.bdf
-  mbd freebody urdf/kuka_iiwa.urdf --q lbr_iiwa_joint_2=90deg --link lbr_iiwa_link_3
+  mbd free-body urdf/kuka_iiwa.urdf urdf/kuka_iiwa_motion.csv --link lbr_iiwa_link_3 -o link_3.bdf
+  mbd free-body urdf/kuka_iiwa.urdf --q lbr_iiwa_joint_2=90deg --link lbr_iiwa_link_3
 
 Forces act on the link, in the axes of its frame; moments are about the points given. Written as
 .csv (a table) or .bdf, .dat, .nas, .blk (Nastran bulk data in large fields: a grid at every joint

@@ -1,4 +1,4 @@
-"""``mbd modes``: where a machine rests or goes on as it does, and its small motions about that."""
+"""``mbd vibrations``: where a machine rests or goes on as it does, and small motions about that."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Find the static equilibrium of a mechanism on the force elements of its file, or
 motion whose velocities stay, and show the modes of small motions about it: eigenvalues,
 frequencies, damping ratios, and whether all are stable.
 
-  mbd modes urdf/pendulum.urdf
-  mbd modes urdf/whipple_bicycle.urdf --velocity rear_wheel=16.667
-  mbd modes urdf/whipple_bicycle.urdf --over rear_wheel=0:33:67 -o weave.png
+  mbd vibrations urdf/pendulum.urdf
+  mbd vibrations urdf/whipple_bicycle.urdf --velocity rear_wheel=16.667
+  mbd vibrations urdf/whipple_bicycle.urdf --over rear_wheel=0:33:67 -o weave.png
 
 --over takes a velocity through a range, FROM:TO:COUNT in rad/s or m/s, and draws the eigenvalues.
 """

@@ -1,4 +1,4 @@
-"""``mbd run``: let a mechanism move as time goes by, and say how punctual it was."""
+"""``mbd real-time``: let a mechanism move as time goes by, and say how punctual it was."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Let a mechanism move from a state that satisfies its loops in fixed steps, each 
 says, as a program does that has hardware or people in its loop. It is what mbd simulate computes,
 to the same digits.
 
-  mbd run urdf/crank_rocker.urdf --seconds 60 --near crank=0.5 --torque crank=0.2
-  mbd run urdf/four_bar.urdf --near crank=0.5 --rate 0.1 --window
+  mbd real-time urdf/crank_rocker.urdf --seconds 60 --near crank=0.5 --torque crank=0.2
+  mbd real-time urdf/four_bar.urdf --near crank=0.5 --rate 0.1 --window
 
 Without --seconds it goes on until Ctrl-C, SIGTERM or SIGHUP, which end it with what there is. A
 run with -o keeps its records until then: --every K keeps fewer. Out comes a summary:

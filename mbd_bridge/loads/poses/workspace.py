@@ -128,6 +128,15 @@ class Workspace:
         found = assemble_batch(self._prepared, q, fixed=self._fixed, check=False)
         return found.q, found.closed & (self._distance(found.q) >= self._clearance)
 
+    def named(self, chosen: Array) -> tuple[str, ...]:
+        """Return the coordinates of those numbers of a point (size,) that are chosen."""
+        count = len(self._places)
+        places = [place for place, own in zip(self._places, chosen, strict=False) if own]
+        for k, body in enumerate(self._rotations):
+            if chosen[count + 3 * k : count + 3 * k + 3].any():
+                places += range(body.q.start, body.q.stop)
+        return tuple(self.model.coordinate_names[place] for place in sorted(places))
+
     def number(self, samples: int) -> int:
         """Return the number of poses in a Sobol sequence of at least so many: a power of two."""
         samples = whole_number("samples", samples)

@@ -41,6 +41,12 @@ AT_ENDS = 0.125
 """Part of a range by which samples are stretched beyond each end, and put there: extremes are often
 at ends, in faces and corners that an even sequence does not come near to."""
 
+ELSEWHERE = (0.09, 0.38, 0.71)
+"""Parts of a coordinate's range at which it is tried whether a load depends on it."""
+
+MATTERS = 1e-5
+"""Part of a load: what changes it by less does not show in its five digits."""
+
 LENGTHS = {"force": "N", "moment": "N m"}
 """Columns that are lengths of vectors."""
 
@@ -57,6 +63,7 @@ class PoseExtreme:
     joint, component : which; "force" and "moment" are lengths of the vectors
     value, unit : with its sign
     q : (nq,) the pose
+    matters : coordinates on which it depends there; the others may be anywhere
     sampled : the best value among the samples, before it was refined
     """
 
@@ -65,6 +72,7 @@ class PoseExtreme:
     value: float
     unit: str
     q: Array
+    matters: tuple[str, ...]
     sampled: float
 
 
@@ -107,8 +115,12 @@ class WorstPoses(Tabular):
         units = [one.unit for one in worst]
         keys = [(one.joint, one.component) for one in worst]
         low = [self.lowest.get(key) for key in keys]
+
+        def place(one: PoseExtreme, name: str) -> float:
+            return float(one.q[self.coordinates.index(name)])
+
         poses = [
-            ", ".join(f"{n} {x:.4g}" for n, x in zip(self.coordinates, one.q, strict=True))
+            ", ".join(f"{name} {place(one, name):.4g}" for name in one.matters) or "any pose"
             for one in worst
         ]
         columns = [
@@ -158,7 +170,7 @@ def worst_pose(
     sampled = search.values.copy()
     if flag("refine", refine) and workspace.size:
         search.refine(number)
-    q = workspace.poses(search.points)[0]
+    q, matters = workspace.poses(search.points)[0], search.matters()
     round_off = _round_off(model, columns, search.values)
     highest: dict[tuple[str, str], PoseExtreme] = {}
     lowest: dict[tuple[str, str], PoseExtreme] = {}
@@ -172,7 +184,13 @@ def worst_pose(
                 value, best = np.sqrt(value), np.sqrt(best)
             both = (0.0 if abs(x) <= round_off.floor(unit) else float(x) for x in (value, best))
             found[joint, component] = PoseExtreme(
-                joint, component, next(both), unit, q[place], next(both)
+                joint,
+                component,
+                next(both),
+                unit,
+                q[place],
+                workspace.named(matters[place]),
+                next(both),
             )
     return WorstPoses(
         model.name, names, model.coordinate_names, number, search.existing, highest, lowest
@@ -257,6 +275,27 @@ class _Search:
             some = going[better]
             self.values[some], self.points[some] = value[better], places[better, best[better]]
             step[going] *= np.where(better, 1.5, 0.5)
+
+    def matters(self) -> Array:
+        """Return on which numbers of a point each extreme depends (2 C, size).
+
+        Those on which it does not are tried together, too: else all count.
+        """
+        size, rows = self._workspace.size, np.arange(len(self.values))
+        own = np.where(rows < self._count, 1.0, -1.0) * self.values
+
+        def change(points: Array) -> Array:
+            found = self._evaluated(points.reshape(-1, size))[0]
+            values = found.reshape(*points.shape[:-1], self._count)[..., rows, rows % self._count]
+            return np.asarray(~(np.abs(values - own) <= MATTERS * np.abs(own)).all(axis=0))
+
+        found = np.zeros(self.points.shape, dtype=bool)
+        for k in range(size):
+            tried = np.repeat(self.points[None], len(ELSEWHERE), axis=0)
+            tried[..., k] = np.array(ELSEWHERE)[:, None]
+            found[:, k] = change(tried)
+        others = np.array([[[part] * size] for part in ELSEWHERE])
+        return np.asarray(found | change(np.where(found, self.points, others))[:, None])
 
     def _take(self, u: Array) -> None:
         found, exist = self._evaluated(u)

@@ -1,4 +1,4 @@
-"""``mbd complete``: a whole motion from a part of it."""
+"""``mbd complete-motion``: a whole motion from a part of it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SUMMARY = "complete a motion of which a part is recorded: actuated joints, or a 
 DESCRIPTION = f"""\
 Complete a motion from the columns that are recorded, by the loops of the machine.
 
-  mbd complete urdf/stewart.urdf legs.csv -o whole.csv
-  mbd complete urdf/stewart.urdf pose.csv --frame top=platform -o whole.csv
+  mbd complete-motion urdf/stewart.urdf legs.csv -o whole.csv
+  mbd complete-motion urdf/stewart.urdf pose.csv --frame top=platform -o whole.csv
 
 {along.TEXT}
 Out comes the whole motion: coordinates, velocities, accelerations. How well the recorded columns

@@ -1,4 +1,4 @@
-"""``mbd cases``: several motions of one machine, with weights; variants side by side."""
+"""``mbd load-cases``: several motions of one machine, with weights; variants side by side."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ DESCRIPTION = """\
 Compute loads along several motions (load cases): the largest and smallest value of each component
 over all of them, of which case it is, and damage-equivalent ranges of all repetitions together.
 
-  mbd cases arm.urdf pick=pick.csv stop=stop.csv --weight pick=2e6 --joints elbow
-  mbd cases arm.urdf pick.csv --joints elbow --compare heavier_arm.urdf longer_arm.urdf
+  mbd load-cases arm.urdf pick=pick.csv stop=stop.csv --weight pick=2e6 --joints elbow
+  mbd load-cases arm.urdf pick.csv --joints elbow --compare heavier_arm.urdf longer_arm.urdf
 
 mbd report takes the same motions, and writes a page about them.
 

@@ -1,4 +1,4 @@
-"""``mbd worst``: the largest loads at rest over all poses that a machine can take."""
+"""``mbd worst-pose``: the largest loads at rest over all poses that a machine can take."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ SUMMARY = "the largest loads at rest over all poses within the limits"
 DESCRIPTION = """\
 Find the poses at rest at which the loads of joints are largest, over the whole workspace.
 
-  mbd worst urdf/kuka_iiwa.urdf --joints lbr_iiwa_joint_2 --payload lbr_iiwa_link_ee,7
-  mbd worst urdf/kuka_iiwa.urdf --joints all --samples 1000000 --threads 2
+  mbd worst-pose urdf/kuka_iiwa.urdf --joints lbr_iiwa_joint_2 --payload lbr_iiwa_link_ee,7
+  mbd worst-pose urdf/kuka_iiwa.urdf --joints all --samples 1000000 --threads 2
 
 Poses are spread evenly over the limits of the file (a turn without limits goes all round); --range
 NAME=LOW:HIGH changes them, --range NAME=VALUE holds a coordinate. From the best pose of each
 component a search goes on to the extreme. Of a machine with loops the actuated joints are moved.
-Out comes, for each joint and component, the value farthest from zero, the pose, and lowest and
-highest value; -o writes all of it as JSON.
+Out comes, for each joint and component, the value farthest from zero, lowest and highest value, and
+the pose: the coordinates that matter for it, the others may be anywhere. -o writes whole poses as
+JSON.
 """
 
 

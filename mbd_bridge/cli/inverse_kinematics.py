@@ -1,4 +1,4 @@
-"""``mbd ik``: the motion of a machine of which a frame's path is given."""
+"""``mbd inverse-kinematics``: the motion of a machine of which a frame's path is given."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SUMMARY = "inverse kinematics: the motion that takes a frame along a path, withi
 DESCRIPTION = """\
 Find the positions, velocities and accelerations of the joints that take a frame along a path.
 
-  mbd ik urdf/kuka_iiwa.urdf path.csv --near lbr_iiwa_joint_4=-80deg -o motion.csv
+  mbd inverse-kinematics urdf/kuka_iiwa.urdf path.csv --near lbr_iiwa_joint_4=-80deg -o motion.csv
 
 PATH is a table with a column 'time' (s) and the pose of one link or --frame in the world, as
-mbd complete takes it: 'tool.x', '.y', '.z', and 'tool.qx' to '.qw' or 'tool.roll', '.pitch',
+mbd complete-motion takes it: 'tool.x', '.y', '.z', and 'tool.qx' to '.qw' or 'tool.roll', '.pitch',
 '.yaw'. Without orientation it is free. The joints stay within the limits of the file and, where
 there is a choice, as near to --near as they can. Out comes the motion. The exit code is 1 if a row
 cannot be reached: then its position of least residual is written, and it is said.
