@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 
 IMPORTED_AS = {
     "imageio-ffmpeg": ("imageio_ffmpeg",), "pillow": ("PIL",), "pin": ("pinocchio",),
-    "pyyaml": ("yaml",), "dask[distributed]": ("distributed",),
+    "pyyaml": ("yaml",), "usd-core": ("pxr",), "dask[distributed]": ("distributed",),
     "nbclient": ("nbclient", "nbformat"), "pybullet": ("pybullet", "pybullet_data"),
 }  # fmt: skip
 """Packages whose modules have other names than they."""

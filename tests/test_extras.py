@@ -47,6 +47,7 @@ def on_a_cluster():
 
 NEEDS = {
     "mujoco": ("mjcf", lambda: mbd.load("m.xml")),
+    "pxr": ("usd", lambda: mbd.load("m.usda")),
     "pyarrow": ("files", lambda: save("t.parquet")),
     "h5py": ("files", lambda: save("t.h5")),
     "openpyxl": ("excel", lambda: mbd.load(PENDULUM).read_motion("t.xlsx")),
@@ -72,7 +73,8 @@ NEEDS = {
 def without(tmp_path, monkeypatch):
     """Return a function that makes a package missing; small files are in the current folder."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("m.xml", "<mujoco/>"), ("m.urdf.xacro", "<robot/>"), ("m.bdf", "")):
+    texts = {"m.xml": "<mujoco/>", "m.urdf.xacro": "<robot/>", "m.bdf": "", "m.usda": ""}
+    for name, text in texts.items():
         Path(name).write_text(text)
     for name in ("t.xlsx", "t.bag", "road.crg", "m.uff"):
         Path(name).touch()

@@ -42,7 +42,7 @@ class Converted(NamedTuple):
 def convert(
     machine: Mechanism, output: str | PathLike[str], *, form: Form | None = None
 ) -> Converted:
-    """Write a machine as URDF with sidecars, URDF+, MJCF or SDF, as far as each can say it.
+    """Write a machine as URDF with sidecars, URDF+, MJCF, SDF or USD, as far as each can say it.
 
     Its links are rigid (``mbd.load(..., flexible=())``) and keep their frames, joints their
     coordinates. What the format has no place for is listed in one warning.
@@ -51,8 +51,8 @@ def convert(
     ----------
     output : the file to write. Beside a URDF stand ``NAME.loops.yaml``, ``NAME.forces.yaml`` and
         ``NAME.actuators.yaml`` with what only they can say
-    form : "URDF", "URDF+", "MJCF" or "SDF"; None: what the suffix of `output` tells (.urdf, .sdf,
-        .xml)
+    form : "URDF", "URDF+", "MJCF", "SDF" or "USD"; None: what the suffix of `output` tells (.urdf,
+        .sdf, .xml, .usda)
 
     Examples
     --------

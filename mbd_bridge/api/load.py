@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = ("", ".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")
 """Of files whose content tells their format; others may be a plugin's."""
+USD = (".usd", ".usda", ".usdc", ".usdz")
 
 
 def describe(
@@ -58,6 +59,10 @@ def describe(
     name = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "<"
     if not name.lstrip().startswith("<"):
         suffix = os.path.splitext(name)[1].lower()
+        if suffix in USD:
+            from mbd_bridge.files.usd import read_usd
+
+            return with_configurations(with_sidecar(read_usd(name)))
         if suffix not in SUFFIXES and (plugin := extensions("formats").get(suffix[1:])) is not None:
             return with_configurations(with_sidecar(plugin.load().read(regular_file(name))))
         data = read_bytes(name)
@@ -95,7 +100,7 @@ def load(
     flexible: str | PathLike[str] | Iterable[FlexibleLink] | None = None,
     joint_dynamics: bool | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a URDF, SDF, xacro (extra ``xacro``) or MJCF file (extra ``mjcf``).
+    """Read a mechanism from a URDF, SDF, xacro, MJCF or USD file (extras xacro, mjcf, usd).
 
     Parameters
     ----------

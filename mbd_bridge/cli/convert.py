@@ -6,13 +6,13 @@ import argparse
 
 from mbd_bridge.cli.parser import OutputFile, add_robot, add_stated
 
-FORMS = ("URDF", "URDF+", "MJCF", "SDF")
+FORMS = ("URDF", "URDF+", "MJCF", "SDF", "USD")
 
 GROUP = "hand it on"
-SUMMARY = "a robot's file as URDF, URDF+, MJCF or SDF"
+SUMMARY = "a robot's file as URDF, URDF+, MJCF, SDF or USD"
 DESCRIPTION = """\
-Write a machine in another format: .urdf with its sidecars, .sdf, .xml (MJCF). Links keep their
-frames and joints their coordinates; what the format has no place for is listed on stderr.
+Write a machine in another format: .urdf with its sidecars, .sdf, .xml (MJCF), .usda. Links keep
+their frames and joints their coordinates; what the format has no place for is listed on stderr.
 
   mbd convert urdf/four_bar.urdf four_bar.sdf
   mbd convert urdf/kuka_iiwa.urdf iiwa.xml
@@ -25,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_stated(parser)
     parser.add_argument(
-        "output", type=OutputFile, metavar="OUT", help="file to write: .urdf, .sdf or .xml (MJCF)"
+        "output",
+        type=OutputFile,
+        metavar="OUT",
+        help="file to write: .urdf, .sdf, .xml (MJCF) or .usda",
     )
     parser.add_argument("--format", choices=FORMS, help="what to write, whatever OUT is called")
 

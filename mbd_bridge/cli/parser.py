@@ -239,7 +239,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "robot",
         metavar="ROBOT",
-        help="URDF, xacro, MJCF or SDF file; arguments of a xacro file follow it, payload:=7",
+        help="URDF, xacro, MJCF, SDF or USD file; arguments of a xacro file follow it, payload:=7",
     )
     machine = in_group(parser, MACHINE)
     machine.add_argument(

@@ -20,13 +20,14 @@ from tests.sample import TIMES
 ROUND = 1e-11
 """Relative: frames are multiplied in another order."""
 
-SUFFIX = {"URDF": ".urdf", "URDF+": ".urdf", "MJCF": ".xml", "SDF": ".sdf"}
+SUFFIX = {"URDF": ".urdf", "URDF+": ".urdf", "MJCF": ".xml", "SDF": ".sdf", "USD": ".usda"}
 
 MACHINES = ("kuka_iiwa", "humanoid", "four_bar", "slider_crank", "geared_five_bar", "stewart")
 
 SAYABLE = {
     "MJCF": ("kuka_iiwa", "humanoid", "six_wheeler", "rrc_arm_gripping"),
     "SDF": ("kuka_iiwa", "humanoid", "four_bar", "bricard", "ralf", "slider_crank"),
+    "USD": ("humanoid", "four_bar", "bricard", "slider_crank", "macpherson_car", "stewart"),
 }
 """Machines of which the other formats can say all mechanics."""
 
@@ -110,7 +111,7 @@ def test_random_machines_go_through_every_format(seed, tmp_path):
 
 def test_cassie_goes_from_sdf_to_mjcf_and_urdf(tmp_path):
     one = cassie.load("v2")
-    for form in ("URDF", "MJCF", "SDF"):
+    for form in ("URDF", "MJCF", "SDF", "USD"):
         other, _ = round_trip(one, tmp_path, form)
         assert_same(one, other)
         assert [(e.name, e.numbers) for e in other.forces] == [

@@ -3,18 +3,7 @@
 import numpy as np
 
 import mbd_bridge as mbd
-
-LIMITED = """<robot name="arm" version="1.2"><link name="base"/>
-<link name="rod"><inertial><mass value="1"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 0 1"/>
-<limit lower="-9" upper="9" effort="100" velocity="9" {}/></joint></robot>"""
-
-
-def machine(tmp_path, **limits):
-    text = LIMITED.format(" ".join(f'{name}="{value}"' for name, value in limits.items()))
-    (tmp_path / "arm.urdf").write_text(text)
-    return mbd.load(tmp_path / "arm.urdf")
+from tests.formats.texts import limited_arm
 
 
 def beyond(robot, tmp_path, t):
@@ -28,7 +17,7 @@ def beyond(robot, tmp_path, t):
 
 def test_limits_of_urdf_1_2_are_read_listed_written_and_compared_with_motions(tmp_path):
     limits = {"acceleration": 3.5, "deceleration": 1.5, "jerk": 9.0}
-    robot = machine(tmp_path, **limits)
+    robot = limited_arm(tmp_path, **limits)
     (joint,) = robot.model.description.joints
     assert {name: getattr(joint.limits, name) for name in limits} == limits
     assert "rad/s³" in str(robot.tables()[0])
@@ -42,7 +31,7 @@ def test_limits_of_urdf_1_2_are_read_listed_written_and_compared_with_motions(tm
 
 
 def test_without_a_limit_of_deceleration_that_of_acceleration_holds(tmp_path):
-    robot = machine(tmp_path, acceleration=3.5)
+    robot = limited_arm(tmp_path, acceleration=3.5)
     t = np.linspace(0, np.pi / 4, 200)
     note = beyond(robot, tmp_path, t)
     assert note.endswith("hinge.dec (4 above 3.5 rad/s²)")

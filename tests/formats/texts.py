@@ -1,5 +1,6 @@
 """Texts of files: meshes, SDF, MJCF, loops."""
 
+import mbd_bridge as mbd
 from mbd_bridge.files import read_urdf_text
 
 DAE = """\
@@ -149,3 +150,16 @@ LOCKED = """<mujoco><compiler angle="radian"/><worldbody><body>
 <body pos="0 0 -1"><joint name="slide" type="slide" axis="0 0 1"/><geom size=".1" mass="1"/></body>
 </body></body></worldbody><equality><joint name="brake" joint1="elbow" polycoef="0.3 0 0 0 0"/>
 <joint name="clamp" joint1="slide" polycoef="0.1 0 0 0 0"/></equality></mujoco>"""
+
+
+LIMITED = """<robot name="arm" version="1.2"><link name="base"/>
+<link name="rod"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 0 1"/>
+<limit lower="-9" upper="9" effort="100" velocity="9" {}/></joint></robot>"""
+
+
+def limited_arm(tmp_path, **limits):
+    text = LIMITED.format(" ".join(f'{name}="{value}"' for name, value in limits.items()))
+    (tmp_path / "arm.urdf").write_text(text)
+    return mbd.load(tmp_path / "arm.urdf")

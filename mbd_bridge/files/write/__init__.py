@@ -1,4 +1,4 @@
-"""Descriptions to files: URDF with sidecar, URDF+, MJCF, SDF, as far as each can say it."""
+"""Descriptions to files: URDF with sidecar, URDF+, MJCF, SDF, USD, as far as each can say it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.files.write.mjcf import mjcf_text
 from mbd_bridge.files.write.sdf import sdf_text
 from mbd_bridge.files.write.urdf import urdf_text
+from mbd_bridge.files.write.usd import usd_text
 from mbd_bridge.model.description import Description
 
 # Which format is written, and where.
 
-Form = Literal["URDF", "URDF+", "MJCF", "SDF"]
+Form = Literal["URDF", "URDF+", "MJCF", "SDF", "USD"]
 """What can be written."""
 
 WRITTEN: tuple[Form, ...] = get_args(Form)
 
 SUFFIXES: dict[str, Form] = {".urdf": "URDF", ".sdf": "SDF", ".world": "SDF"}
-SUFFIXES |= {".xml": "MJCF", ".mjcf": "MJCF"}
+SUFFIXES |= {".xml": "MJCF", ".mjcf": "MJCF", ".usda": "USD", ".usd": "USD"}
 
 
 def form_of(path: str | os.PathLike[str], form: Form | None = None) -> Form:
@@ -33,8 +34,8 @@ def form_of(path: str | os.PathLike[str], form: Form | None = None) -> Form:
     suffix = Path(os.fsdecode(path)).suffix.lower()
     if suffix not in SUFFIXES:
         raise ModelError(
-            f"the suffix {suffix!r} tells no format; write .urdf, .sdf, .xml (MJCF), or say which "
-            f"of {', '.join(WRITTEN)}"
+            f"the suffix {suffix!r} tells no format; write .urdf, .sdf, .xml (MJCF), .usda, or say "
+            f"which of {', '.join(WRITTEN)}"
         )
     return SUFFIXES[suffix]
 
@@ -74,9 +75,11 @@ def write_description(
             left_out.add("gravity", " ".join(f"{g:g}" for g in description.gravity))
     elif form == "MJCF":
         texts[name] = mjcf_text(description, left_out)
-    else:
+    elif form == "SDF":
         texts[name] = sdf_text(description, left_out)
-    if description.planar and form in ("MJCF", "SDF"):
+    else:
+        texts[name] = usd_text(description, left_out)
+    if description.planar and form in ("MJCF", "SDF", "USD"):
         left_out.add("that loads out of the plane are zero")
     for configuration in description.configurations:
         left_out.add("named configurations", configuration)

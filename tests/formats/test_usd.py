@@ -1,0 +1,259 @@
+"""OpenUSD: written and read again with the same loads; files of other tools; units; refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pxr import Gf, Usd, UsdGeom, UsdPhysics
+
+import mbd_bridge as mbd
+from mbd_bridge.base.errors import FileError, MbdWarning, ModelError
+from tests.formats import cassie
+from tests.formats.texts import limited_arm
+from tests.machines import rssr
+from tests.robots import own_urdfs
+
+SINGLE = 3e-7
+"""Relative rounding of files with 32 bits a number, through some products."""
+SAME = 1e-9
+"""Of loads, relative to the largest: loops take rounding errors up."""
+
+
+def assembled(robot, **known):
+    return robot.assemble(known, fixed=[*known])
+
+
+LOOPS = {
+    "four_bar": lambda: mbd.load(own_urdfs()["four_bar"]),
+    "stewart": lambda: mbd.load(own_urdfs()["stewart"]),
+    "rssr": rssr,
+    "cassie": lambda: cassie.load("v2"),
+}
+
+
+def there_and_back(robot, path):
+    robot.convert(path)
+    return mbd.load(path)
+
+
+def all_loads(robot, state, actuated):
+    rest = np.zeros(robot.nv)
+    return robot.joint_loads(state.q, state.v, rest, actuated=actuated, check=False)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.filterwarnings("ignore::mbd_bridge.base.errors.MbdWarning")
+def test_loads_of_loops_are_the_same_after_a_stage_was_written_and_read(name, tmp_path):
+    one = LOOPS[name]()
+    other = there_and_back(one, tmp_path / "there.usda")
+    assert other.coordinate_names == one.coordinate_names
+    assert [cut.name for cut in other.model.cuts] == [cut.name for cut in one.model.cuts]
+    known = {"crank": 0.4} if "crank" in one.coordinate_names else {}
+    state = one.assemble(one.configurations.get("standing", known), fixed=[*known])
+    free = one.nv - one.loops.report(state.q).rank
+    actuated = [x for x in one.coordinate_names if "." not in x][:free]
+    loads, again = (all_loads(robot, state, actuated) for robot in (one, other))
+    assert again.joints == loads.joints
+    sure = loads.unique & again.unique  # feet of Cassie are parallel but for the file's digits
+    assert sure.mean() > 0.4
+    size = np.abs(loads.wrench[sure]).max()
+    assert size > 1.0
+    assert np.abs(again.wrench - loads.wrench)[sure].max() < SAME * size
+    sure = loads.actuation_unique & again.actuation_unique
+    assert np.abs(again.actuation - loads.actuation)[sure].max() < SAME * size
+
+
+def test_a_stage_of_another_tool_is_the_robot_that_it_was_made_from():
+    """NVIDIA's urdf-usd-converter wrote it from urdf/kuka_iiwa.urdf: nested bodies, 32 bits."""
+    one = mbd.load(own_urdfs()["kuka_iiwa"])
+    other = mbd.load(Path(__file__).parent / "kuka_iiwa_by_urdf_usd_converter.usdc")
+    q, v, a = np.random.default_rng(0).normal(size=(3, 7))
+    names = list(one.coordinate_names)
+    assert list(other.coordinate_names) == names
+    loads, loads2 = (robot.joint_loads(q, v, a, names) for robot in (one, other))
+    assert np.abs(loads2.wrench - loads.wrench).max() < SINGLE * np.abs(loads.wrench).max()
+    pairs = zip(one.model.description.joints, other.model.description.joints, strict=False)
+    moving = [(a.limits, b.limits) for a, b in pairs if a.type == b.type == "revolute"]
+    assert moving and all(a.upper == pytest.approx(b.upper, rel=SINGLE) for a, b in moving)
+
+
+# As simulators' own assets are written: bodies at their centres, nothing of ours, single precision,
+# y up, cm and g, a loop that nobody excludes from the articulation.
+
+BAR = """
+    def Xform "{name}" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {{
+        double3 xformOp:translate = ({x}, {y}, 0)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+        float physics:mass = 1000
+        float3 physics:diagonalInertia = ({inertia})
+        point3f physics:centerOfMass = (0, 0, 0)
+        quatf physics:principalAxes = (1, 0, 0, 0)
+    }}"""
+PIN = """
+    def PhysicsRevoluteJoint "{name}" {{
+        uniform token physics:axis = "Z"
+        {body0}
+        rel physics:body1 = </world/{body1}>
+        point3f physics:localPos0 = {at0}
+        point3f physics:localPos1 = {at1}
+        float physics:lowerLimit = -90
+        float physics:upperLimit = 90
+    }}"""
+
+
+def by_hand(tmp_path):
+    """A parallelogram of 1 m bars, cranks upright: coupler on top, ground below."""
+    up, across = "833333.33, 0, 833333.33", "0, 833333.33, 833333.33"
+    bars = (("crank", -50, 50, up), ("coupler", 0, 100, across), ("rocker", 50, 50, up))
+    pins = (
+        ("one", "", "crank", "(-50, 0, 0)", "(0, -50, 0)"),
+        ("two", "crank", "coupler", "(0, 50, 0)", "(-50, 0, 0)"),
+        ("three", "coupler", "rocker", "(50, 0, 0)", "(0, 50, 0)"),
+        ("four", "", "rocker", "(50, 0, 0)", "(0, -50, 0)"),
+    )
+    text = '#usda 1.0\n(defaultPrim = "world"\nmetersPerUnit = 0.01\nkilogramsPerUnit = 0.001\n'
+    text += 'upAxis = "Y")\ndef Xform "world" {'
+    for name, x, y, inertia in bars:
+        text += BAR.format(name=name, x=x, y=y, inertia=inertia)
+    for name, first, second, at0, at1 in pins:
+        body0 = f"rel physics:body0 = </world/{first}>" if first else ""
+        text += PIN.format(name=name, body0=body0, body1=second, at0=at0, at1=at1)
+    (tmp_path / "bars.usda").write_text(text + "\n}\n")
+    return tmp_path / "bars.usda"
+
+
+def test_a_stage_in_cm_and_g_with_y_up_has_the_loads_of_the_closed_form(tmp_path):
+    """At rest, 60 degrees from level: 5.886 rad/s², (5.09743, 11.772) N at both ground pins."""
+    robot = mbd.load(by_hand(tmp_path))
+    assert robot.nv == 3 and len(robot.model.cuts) == 1
+    names = robot.coordinate_names
+    state = robot.assemble({names[0]: -np.pi / 6}, fixed=names[0])
+    rest = np.zeros(3)
+    a = robot.forward_dynamics(state.q, rest, rest)
+    assert np.abs(a) == pytest.approx(5.886, rel=1e-6)
+    pins = robot.joint_loads(state.q, rest, a, ["one", "four"], actuated=[names[0]], in_="world")
+    assert np.abs(pins.force[:, :2]) == pytest.approx(np.tile([5.09743, 11.772], (2, 1)), rel=1e-6)
+
+
+def test_what_another_program_changes_counts_not_our_64_bits(tmp_path):
+    one = mbd.load(own_urdfs()["four_bar"])
+    one.convert(tmp_path / "bar.usda")
+    stage = Usd.Stage.Open(str(tmp_path / "bar.usda"))
+    UsdPhysics.MassAPI(stage.GetPrimAtPath("/four_bar/coupler")).GetMassAttr().Set(3.7)
+    stage.Save()
+    masses = {x.name: x.inertia.mass for x in mbd.load(tmp_path / "bar.usda").model.links}
+    assert masses["coupler"] == pytest.approx(3.7, rel=SINGLE)
+    assert masses["crank"] == one.model.links[one.model.link_number("crank")].inertia.mass
+
+
+def stage_of(tmp_path, joint, locked=()):
+    """A free body of two shapes, and one on a joint with it; perhaps locked axes."""
+    path = str(tmp_path / "made.usda")
+    stage = Usd.Stage.CreateNew(path)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    for k, name in enumerate(("a", "b")):
+        body = UsdGeom.Xform.Define(stage, f"/{name}")
+        body.AddTranslateOp().Set(Gf.Vec3d(k, 0, 0))
+        UsdPhysics.RigidBodyAPI.Apply(body.GetPrim())
+        shape = UsdGeom.Cylinder.Define(stage, f"/{name}/rod")
+        shape.CreateRadiusAttr(0.1), shape.CreateHeightAttr(2.0), shape.CreateAxisAttr("X")
+        UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
+    if joint:
+        made = getattr(UsdPhysics, joint).Define(stage, "/held")
+        made.CreateBody0Rel().SetTargets(["/a"]), made.CreateBody1Rel().SetTargets(["/b"])
+        made.CreateLocalPos0Attr(Gf.Vec3f(1, 0, 0))
+        for axis in locked:
+            limit = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
+            limit.CreateLowAttr(1.0), limit.CreateHighAttr(-1.0)
+    stage.Save()
+    return path
+
+
+SLIDES, TURNS = ("transX", "transY", "transZ"), ("rotX", "rotY", "rotZ")
+
+
+@pytest.mark.parametrize(
+    ("locked", "type"),
+    [
+        ((*SLIDES, *TURNS), "fixed"),
+        ((*SLIDES, "rotX", "rotY"), "continuous"),
+        ((*SLIDES[1:], *TURNS), "prismatic"),
+        ((*SLIDES[1:], *TURNS[1:]), "cylindrical"),
+        ((*SLIDES, "rotY"), "universal"),
+        (SLIDES, "spherical"),
+        (("transZ", "rotX", "rotY"), "planar"),
+    ],
+)
+def test_a_generic_joint_is_what_its_locked_axes_leave(tmp_path, locked, type):
+    robot = mbd.load(stage_of(tmp_path, "Joint", locked))
+    joints = {joint.name: joint.type for joint in robot.model.description.joints}
+    assert joints == {"a.free": "floating", "held": type}
+
+
+def test_a_generic_joint_that_is_none_of_ours_holds_a_free_body_by_a_mask(tmp_path):
+    robot = mbd.load(stage_of(tmp_path, "Joint", ("transX", "rotX")))
+    (loop,) = robot.model.loops
+    assert (loop.type, loop.rows) == ("mask", (1, 0, 0, 1, 0, 0))
+    assert robot.nv == 12
+
+
+def test_a_body_without_a_mass_weighs_what_its_colliders_do(tmp_path):
+    robot = mbd.load(stage_of(tmp_path, "FixedJoint"))
+    inertia = robot.model.links[robot.model.link_number("a")].inertia
+    mass = 1000 * np.pi * 0.1**2 * 2  # a rod along x, of water
+    assert inertia.mass == pytest.approx(mass)
+    across = mass * (3 * 0.1**2 + 2**2) / 12
+    assert np.diag(inertia.central) == pytest.approx([mass * 0.1**2 / 2, across, across])
+
+
+def test_limits_efforts_and_who_is_actuated_come_back(tmp_path):
+    one = limited_arm(tmp_path, acceleration=3.5, jerk=9.0)
+    other = there_and_back(one, tmp_path / "there.usda")
+    limits, limits2 = (robot.model.description.joints[0].limits for robot in (one, other))
+    assert limits2.upper == pytest.approx(limits.upper, rel=1e-15)  # degrees there
+    assert (limits2.effort, limits2.velocity, limits2.jerk) == (100.0, 9.0, 9.0)
+    stage = Usd.Stage.Open(str(tmp_path / "there.usda"))
+    drive = UsdPhysics.DriveAPI(stage.GetPrimAtPath("/arm/hinge"), "angular")
+    assert drive.GetMaxForceAttr().Get() == 100.0
+    assert other.model.description.actuated is one.model.description.actuated is None
+
+
+def test_gravity_is_turned_into_the_axes_of_a_base_that_stands_askew(tmp_path):
+    path = stage_of(tmp_path, "FixedJoint")
+    stage = Usd.Stage.Open(path)
+    held = UsdPhysics.FixedJoint.Define(stage, "/ground")
+    held.CreateBody1Rel().SetTargets(["/a"])
+    UsdGeom.Xformable(stage.GetPrimAtPath("/a")).AddRotateXOp().Set(90.0)
+    stage.Save()
+    robot = mbd.load(path)
+    assert robot.nv == 0
+    assert robot.model.gravity == pytest.approx([0, -9.81, 0], abs=1e-12)
+
+
+def test_joints_without_a_place_in_usd_are_refused_or_listed(tmp_path):
+    b = mbd.Builder("screw").link("nut", 1.0)
+    screw = mbd.Mechanism.build(b.joint("screw", "helical", "base", "nut", pitch=0.01))
+    with pytest.raises(ModelError, match="USD has no helical joint"):
+        screw.convert(tmp_path / "screw.usda")
+    bike = mbd.load(own_urdfs()["whipple_bicycle"])
+    with pytest.warns(MbdWarning, match=r"rolling loops \(rear_contact, front_contact\)"):
+        bike.convert(tmp_path / "bike.usda")
+
+
+def test_damaged_and_foreign_stages_are_refused_with_a_reason(tmp_path):
+    (tmp_path / "no.usda").write_text("#usda 1.0\ndef Xform {")
+    with pytest.raises(FileError, match="no USD stage"):
+        mbd.load(tmp_path / "no.usda")
+    (tmp_path / "empty.usda").write_text('#usda 1.0\ndef Xform "world" {}\n')
+    with pytest.raises(FileError, match="nothing can move"):
+        mbd.load(tmp_path / "empty.usda")
+    text = Path(by_hand(tmp_path)).read_text()
+    (tmp_path / "gone.usda").write_text(text.replace("</world/crank>", "</world/cranck>"))
+    with pytest.raises(FileError, match="there is no /world/cranck"):
+        mbd.load(tmp_path / "gone.usda")
+    (tmp_path / "light.usda").write_text(text.replace("float physics:mass = 1000", ""))
+    with pytest.raises(FileError, match="without a mass, and without a collider"):
+        mbd.load(tmp_path / "light.usda")
