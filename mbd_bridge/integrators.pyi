@@ -5,6 +5,7 @@ from mbd_bridge.simulation.steps.schemes import (
     ExplicitNewmark as ExplicitNewmark,
     GeneralisedAlpha as GeneralisedAlpha,
     Integrator as Integrator,
+    KeptMatrix as KeptMatrix,
     Newmark as Newmark,
     NullSpace as NullSpace,
 )

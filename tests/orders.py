@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.integrators import NullSpace
+from mbd_bridge.integrators import KeptMatrix, NullSpace
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
@@ -32,11 +32,13 @@ FIXED = {  # integrator, method -> order
     ("ab3", "qr"): 3,
 }
 ALONE = {"coordinates": "independent"}
-FORMS = {  # of steps in the null space -> order on the closed loop
+FORMS = {  # of steps in the null space, with one matrix -> order on the closed loop
     "svd, z'": (NullSpace("svd", **ALONE), 4),
     "qr, z'": (NullSpace("qr", **ALONE), 4),
     "projection, z'": (NullSpace("projection", **ALONE), 4),
     "projection, z', as printed": (NullSpace("projection", form="printed", **ALONE), 1),
+    "a kept matrix": (KeptMatrix(), 4),
+    "a kept matrix, one correction": (KeptMatrix(1), 3),
 }
 VARIABLE = {  # integrator -> smallest and largest order of errors against the number of steps
     "abm": (5.5, 8.5),  # orders up to 7, chosen as it goes
@@ -70,7 +72,9 @@ def error(name: str, **options: Any) -> tuple[float, int]:
     return float(np.abs(np.concatenate(run.state()) - exact).max()), run.steps
 
 
-def fixed(name: str, integrator: str | NullSpace, method: str = "multipliers") -> list[float]:
+def fixed(
+    name: str, integrator: str | NullSpace | KeptMatrix, method: str = "multipliers"
+) -> list[float]:
     """Return the orders observed as the step is halved."""
     options = {"integrator": integrator, "method": method, "every": 1000}
     errors = [error(name, step=h, **options)[0] for h in STEPS]

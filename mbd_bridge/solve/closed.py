@@ -48,6 +48,8 @@ from mbd_bridge.solve.factor import (
 )
 from mbd_bridge.solve.tolerances import MASSLESS, SQUARES_IN_RISK
 
+NO_ROWS = np.zeros(0)
+
 
 class ClosedTerms(NamedTuple):
     """The equations of a mechanism at one state, M q̈ + Φ_qᵀ λ = Q, Φ_q q̈ = γ.
@@ -81,6 +83,7 @@ class Closed(NamedTuple):
     inner: Factor | None
     risk: Any
     sections: tuple[JointSection, ...] = ()
+    scale: Array = NO_ROWS
 
     @property
     def dv(self) -> Array:
@@ -115,7 +118,54 @@ def by_multipliers(terms: ClosedTerms) -> Closed:
     inner = factorise(S, not_zero(S), names)
     lam = substitute(inner, right - gamma)
     risk = near_dependence(np.diagonal(S), inner.reciprocals, scale)
-    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk, parts)
+    return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk, parts, scale)
+
+
+def corrected_acceleration(
+    near: Closed,
+    guess: Array,
+    reach: Any,
+    times: int,
+    model: Model,
+    rows: Sequence[int],
+    q: Array,
+    v: Array,
+    tau: Array,
+    prescribed_velocities: Sequence[int] = (),
+    wanted: Array | None = None,
+    joints: Sequence[int] = (),
+) -> Closed:
+    """Return the acceleration at a state near another one, with the matrix of that: Lee94 (30).
+
+    The equations at the state are evaluated by recursion, M is not formed. Each correction leaves a
+    part of what it finds that is as small as the states are near. Joints have no sections. The risk
+    is what the last correction moves the machine by, squared.
+
+    Parameters
+    ----------
+    guess : (nv + r,) accelerations and multipliers
+    reach : s², by which an acceleration moves the machine
+    times : corrections
+    others : see `closed_acceleration`
+    """
+    phi_q, gamma = rows_of(model, rows, q, v, prescribed_velocities, wanted)
+    a, lam = guess[: model.nv], guess[model.nv :]
+    weights = support(model, phi_q, near.scale) if needs_support(model) and len(gamma) else None
+    change = np.zeros(model.nv)
+    for _ in range(times):
+        left = phi_q @ a - gamma
+        loads = recursive_loads(model, q, v, a, (), None, along_with_forces=True)
+        free = tau - loads.forces - phi_q.T @ lam
+        if weights is not None:
+            free = free - weights @ left
+        z = outward(near.mass, free)
+        if near.inner is not None:
+            more = substitute(near.inner, near.Y.T @ (near.mass.reciprocals * z) + left)
+            z, lam = z - near.Y @ more, lam + more
+        change = inward(near.mass, z)
+        a = a + change
+    moved = ((reach * change / model.velocity_scale) ** 2).sum()
+    return near._replace(a=a, lam=lam, risk=moved, sections=())
 
 
 def closed_acceleration(
@@ -216,12 +266,15 @@ def _supported(
     model: Model, M: Array, Q: Array, phi_q: Array, gamma: Array, scale: Array
 ) -> tuple[Array, Array]:
     """Return M + Φ_qᵀ W Φ_q and Q + Φ_qᵀ W γ, with W of the size of the whole machine's inertia."""
-    whole = sum(model.masses) * model.size**2 or 1.0
-    for row, rate, square in zip(phi_q, gamma, scale, strict=True):
-        weighted = row * (whole / square)
+    for row, weighted, rate in zip(phi_q, support(model, phi_q, scale).T, gamma, strict=True):
         M = M + weighted[:, None] * row[None, :]
         Q = Q + weighted * rate
     return M, Q
+
+
+def support(model: Model, phi_q: Array, scale: Array) -> Array:
+    """Return Φ_qᵀ W, W of the size of the machine's inertia; scale holds squares."""
+    return np.asarray(phi_q.T * ((sum(model.masses) * model.size**2 or 1.0) / scale))
 
 
 def _schur(mass: Factor, Y: Array, z: Array) -> tuple[Array, Array]:

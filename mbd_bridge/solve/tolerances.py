@@ -107,6 +107,10 @@ STEP_RISK = 1e6
 singular position, so that rounding leaves accelerations good to 1e-7 and velocities to 1e-10. All
 fixed steps."""
 
+CORRECTED = 1e-4
+"""rad, or parts of the mechanism's size: what the last correction of an acceleration with a kept
+matrix may move the machine by in a step. `kept_matrix`."""
+
 STAGE_RISK = 0.25 * STEP_RISK
 """Risk of one evaluation, of which a step has four. Methods and questions state by state."""
 

@@ -18,7 +18,7 @@ from mbd_bridge.kernels.march import MOST_LANES
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
 from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
-from mbd_bridge.simulation.steps.schemes import METHODS, RK4, NullSpace, with_method
+from mbd_bridge.simulation.steps.schemes import METHODS, RK4, NullSpace, Scheme, with_method
 from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import by_multipliers, closed_acceleration
@@ -62,9 +62,9 @@ def stage(system: mbd.System, rows: tuple[int, ...], method: str) -> int:
     return sum(trace(function, {"q": model.nq, "v": model.nv, "memory": size}).counts().values())
 
 
-def steps(system: mbd.System, rows: tuple[int, ...], method: str, state: Now, lanes: int) -> Any:
+def steps(system: mbd.System, rows: tuple[int, ...], scheme: Scheme, state: Now, lanes: int) -> Any:
     """Return what takes steps from a state, in lanes, and how many lanes there are."""
-    code = SystemStep(system, rows, with_method(RK4, method))
+    code = SystemStep(system, rows, scheme)
     march, trajectory = code.march(lanes), Trajectory(system)
     begun = Start(trajectory, code).begun(state)
     more = trajectory.more(state.t, state.q, state.v)
@@ -97,8 +97,11 @@ def figures(name: str) -> list[dict[str, Any]]:
     given = {"step": STEP, "q": q, "v": v}
     results: list[dict[str, Any]] = []
     times = []
+    schemes = [with_method(RK4, method) for method in METHODS]
     for lanes in (1, MOST_LANES):
-        works, numbers = zip(*(steps(system, rows, m, state, lanes) for m in METHODS), strict=True)
+        works, numbers = zip(
+            *(steps(system, rows, one, state, lanes) for one in schemes), strict=True
+        )
         whole = best(list(works))
         times.append([one / STEPS / number for one, number in zip(whole, numbers, strict=True)])
     exact = found.simulate(SECONDS, **given)

@@ -60,6 +60,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "integrator": {"integrator": "abm"},
     "integrator: implicit": {"integrator": "hht"},
     "integrator: null space": {"integrator": mbd.integrators.NullSpace("svd")},
+    "integrator: kept matrix": {"integrator": mbd.integrators.KeptMatrix()},
     "check=False": {"check": False},
     "threads": {"threads": 2},
     "checkpoint": {"checkpoint": "run.npz"},

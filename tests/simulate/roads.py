@@ -106,8 +106,8 @@ def state(case: Case) -> dict[str, Any]:
 
 
 def by(case: Case) -> dict[str, Any]:
-    """Return the method, that of a case or the default."""
-    return {"method": case.get("method", "multipliers")}
+    """Return the method and the integrator, those of a case or the defaults."""
+    return {"method": case.get("method", "multipliers"), "integrator": case.get("integrator", RK4)}
 
 
 def run(case: Case, **options: Any) -> mbd.simulation.Simulation:
@@ -133,7 +133,7 @@ def _system(case: Case) -> mbd.System:
 
 def _other_loop(case: Case) -> End:
     model, t = case["machine"].model, 0.0
-    integrator = with_method(RK4, by(case)["method"])
+    integrator = with_method(by(case)["integrator"], by(case)["method"])
     core = CoupledStep(_system(case), case["q"], case["v"], integrator=integrator)
     q, v = case["q"], case["v"]
     for _ in range(case["steps"]):

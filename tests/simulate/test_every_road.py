@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mbd_bridge as mbd
 from tests.simulate.roads import (
     CASES,
     CLOSE,
@@ -60,6 +61,14 @@ def test_a_road_has_the_digits_of_a_run_in_the_null_space_too(road, case):
     on_basis = CASES[case] | {"method": method}
     alone = run(on_basis)
     for one, other in zip(ROADS[road](on_basis), (alone.q[-1], alone.v[-1]), strict=True):
+        assert np.abs(one - other).max() <= ROUNDED[road]
+
+
+@pytest.mark.parametrize(("road", "case"), ON_A_BASIS)
+def test_a_road_has_the_digits_of_a_run_with_a_kept_matrix_too(road, case):
+    kept = CASES[case] | {"integrator": mbd.integrators.KeptMatrix()}
+    alone = run(kept)
+    for one, other in zip(ROADS[road](kept), (alone.q[-1], alone.v[-1]), strict=True):
         assert np.abs(one - other).max() <= ROUNDED[road]
 
 

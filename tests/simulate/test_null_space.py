@@ -90,7 +90,7 @@ def independent_velocities(basis, turns, h=1e-3):
         rates.append(step.basis.independent(now.carried, now.v))
         assert np.allclose(kept.V2.T @ kept.V2, 1.0, atol=1e-7)  # no velocity is lost with it
         now = now.after(h, once(now, h))
-    return np.array(rates), begin.decompositions(now)
+    return np.array(rates), begin.counted(now)["decompositions"]
 
 
 @pytest.mark.parametrize("basis", BASES)

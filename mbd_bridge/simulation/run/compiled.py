@@ -68,7 +68,7 @@ class CompiledRun(MotionRun):
 
     @cached_property
     def _passage(self) -> Passage:
-        return passage_of(self.problem, None if self._begin.basis else self.march)
+        return passage_of(self.problem, None if self._begin.beside else self.march)
 
     def _put(self, q: Array, v: Array, t: Array) -> None:
         more = self.problem.trajectory.more(float(t[0]), q, v)
@@ -171,9 +171,7 @@ class CompiledRun(MotionRun):
         facts["detours"] = self.detours
         if self.march.ways:
             facts["formulations"] = dict(self.march.ways)
-        decompositions = self._begin.decompositions(self.now)
-        if decompositions is not None:
-            facts["decompositions"] = decompositions
+        facts |= self._begin.counted(self.now)
         return facts if formed is None else facts | {"jacobians": self._formed + formed}
 
     def _halve(self, knots: Sequence[float]) -> None:

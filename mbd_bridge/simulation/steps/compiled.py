@@ -40,6 +40,7 @@ from mbd_bridge.simulation.steps.explicit import (
     own_number,
 )
 from mbd_bridge.simulation.steps.implicit import ImplicitStep, moved
+from mbd_bridge.simulation.steps.kept_matrix import KeptMatrixMemory
 from mbd_bridge.simulation.steps.memory import Begin, Memory
 from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
 from mbd_bridge.simulation.steps.passage import Passage
@@ -47,7 +48,9 @@ from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.runge_kutta import (
     OF_A_SLOPE,
     Accelerated,
-    Solver,
+    After,
+    Correct,
+    Slope,
     corrections,
     projected,
     runge_kutta_step,
@@ -59,6 +62,7 @@ from mbd_bridge.simulation.steps.schemes import (
     ExplicitNewmark,
     ImplicitScheme,
     Integrator,
+    KeptMatrix,
     NullSpace,
     Scheme,
     scheme_name,
@@ -75,7 +79,7 @@ from mbd_bridge.simulation.steps.trusted_step import (
 )
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
-from mbd_bridge.solve.closed import by_multipliers
+from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.tolerances import STEP_RISK, STRAYED_RISK, UNCLOSED_RISK
 
 NO_MEMORY = Memory(0, True, 0, 0)
@@ -247,8 +251,12 @@ class SystemStep:
             self._name = f"{self._name} formula {own_number(self._formula)}"
             size = memory_size(self._formula, system.model.nq + system.model.nv + system.nz)
             self.memory = Memory(0, True, 0, size)
-        if self.basis is not None:
-            self.memory = Memory(0, True, 0, self.basis.size)
+        self.matrix: KeptMatrixMemory | None = None
+        if isinstance(scheme, KeptMatrix):
+            self.matrix = KeptMatrixMemory(system, rows, scheme)
+        self.beside = self.matrix if self.basis is None else self.basis
+        if self.beside is not None:
+            self.memory = Memory(0, True, 0, self.beside.size)
 
     @property
     def fed_back(self) -> dict[str, int]:
@@ -275,18 +283,20 @@ class SystemStep:
     def _runge_kutta(self, q: Array, v: Array, t: Array, h: Array, *rest: Array) -> Outputs:
         system, rows, asked = self.system, self.rows, self.system.outputs
         p, held, stream = self._inputs(rest)
-        basis, after, memory = self.basis, None, NONE
-        if basis is not None:
-            t, memory = np.split(t, [len(t) - basis.size])
+        basis, matrix, memory = self.basis, self.matrix, NONE
+        after: After | None = None
+        if self.beside is not None:
+            t, memory = np.split(t, [len(t) - self.memory.size])
 
         def slope_at(
             numbers: Numbers, q: Array, v: Array, t: Any, z: Array
         ) -> tuple[Array, Accelerated, Any, Array]:
             acting = numbers.acting(system)
-            by: Solver = by_multipliers
+            solve: Callable[..., Any] | None = None
             if basis is not None:
-                by, v = basis.solver(numbers.basis), basis.velocity(numbers, acting, q, v, t)
-            return slopes(acting.model, rows, *acting.stage(), by)(q, v, t, z)
+                solve = partial(closed_acceleration, by=basis.solver(numbers.basis))
+                v = basis.velocity(numbers, acting, q, v, t)
+            return slopes(acting.model, rows, *acting.stage(), solve)(q, v, t, z)
 
         def correct_at(
             numbers: Numbers, q: Array, v: Array, t: Any, near: Accelerated
@@ -294,12 +304,17 @@ class SystemStep:
             acting = numbers.acting(system)
             return corrections(acting.model, rows, acting.stage().motions)(q, v, t, near)
 
-        at = [Numbers(p, held, instant_in_step(system, stream, k), memory) for k in range(3)]
+        used = NONE if basis is None else memory
+        at = [Numbers(p, held, instant_in_step(system, stream, k), used) for k in range(3)]
         if basis is not None:
             after = partial(basis.after, at[2])
         first, slope = at[0].acting(system), shared(slope_at)
-        start, middle, end = (partial(slope, numbers) for numbers in at)
-        correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
+        slopes_at: tuple[Slope, Slope, Slope]
+        slopes_at = partial(slope, at[0]), partial(slope, at[1]), partial(slope, at[2])
+        correct: Correct = partial(shared(correct_at, OF_A_SLOPE), at[2])
+        if matrix is not None:
+            slopes_at, judged, after = matrix.slopes(slope, at, memory, h)
+            correct = judged(correct)
         begun, report = v, None
         if basis is not None:
             begun = basis.begun(memory, v)
@@ -309,11 +324,10 @@ class SystemStep:
                 return asked.values(first, rows, q, v, t, one)
 
         if self._formula is not None:
-            slopes_at = start, middle, end
             given = slopes_at, correct, system.nz, bool(system.layout.sizes[1])
             step = explicit_step(self._formula, first.model, *given, report, after)
         else:
-            step = staged_step(first.model, (start, middle, end), correct, report, after)
+            step = staged_step(first.model, slopes_at, correct, report, after)
         return step(q, begun, t, h)
 
     def _with_memory(
@@ -351,7 +365,7 @@ class SystemStep:
         """Whether machine code can lead the step past singular positions."""
         system = self.system
         called = system.sampled or "stream" in system.more
-        return bool(self.rows) and not (called or self.scheme.remembers or self.basis is not None)
+        return bool(self.rows) and not (called or self.scheme.remembers or self.beside is not None)
 
     def march(self, lanes: int = 1) -> March:
         """Return the machine code, kept with the mechanism where it has an address.
@@ -397,8 +411,8 @@ class SystemStep:
 
     def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
         """Return what `begun` makes the memory of a motion of that begins at a state."""
-        if self.basis is not None:
-            return self.basis.start(acting, q)
+        if self.beside is not None:
+            return self.beside.start(acting, q)
         if self._formula is not None:
             slope = slopes(acting.model, self.rows, *acting.stage())
             return explicit_start(self._formula, acting.model, slope, q, v, t, z)
@@ -411,7 +425,7 @@ class SystemStep:
         ----------
         before : a memory that goes on
         """
-        return start if self.basis is None else self.basis.first(start, before)
+        return start if self.beside is None else self.beside.first(start, before)
 
     def start_kernel(self) -> Kernel:
         """Return the kernel of the memory with which a motion begins: see `acts.kernel_of`."""
@@ -430,14 +444,14 @@ class Start:
     ----------
     implicit, explicit : whether the scheme iterates; its name if not
     remembers : whether a memory begins anew where forces jump
-    basis : of steps in a null space, what they keep
+    beside : what steps in a null space, or with a kept matrix, keep
     """
 
     def __init__(self, trajectory: Trajectory, step: SystemStep) -> None:
         self.implicit = isinstance(step.scheme, ImplicitScheme)
         self.explicit = None if self.implicit else scheme_name(step.scheme)
         self._trajectory, self._memory, self._step = trajectory, step.memory, step
-        self.basis = step.basis
+        self.beside = step.beside
         self.remembers, self._nz = step.scheme.remembers, step.system.nz
         self._kernel = step.start_kernel() if step.memory.size else None
         # a user's memory is of steps of one length, with one kind of forces
@@ -460,26 +474,29 @@ class Start:
         return now._replace(carried=np.concatenate([z, memory]))
 
     def bare(self, now: Now) -> Now:
-        """Return a state without its memory of a basis, for steps past singular positions."""
-        return now if self.basis is None else now._replace(carried=now.carried[: self._nz])
+        """Return a state without what is kept beside, for steps past singular positions."""
+        return now if self.beside is None else now._replace(carried=now.carried[: self._nz])
 
     def behind(self, now: Now, before: Now, anew: bool) -> Now:
-        """Return a bare state on the way past a singular position with a memory of a basis.
+        """Return a bare state on the way past a singular position with what is kept beside.
 
         Parameters
         ----------
         before : the state before that, with a memory
         anew : whether steps go on from there, so that it is decomposed
         """
-        if self.basis is None:
+        if self.beside is None:
             return now
         if anew:
             return self.begun(now, before)
         return now._replace(carried=np.concatenate([now.carried, before.carried[self._nz :]]))
 
-    def decompositions(self, now: Now) -> int | None:
-        """Return how often the constraints have been decomposed, None if they are not."""
-        return None if self.basis is None else int(now.carried[self._nz])
+    def counted(self, now: Now) -> dict[str, int]:
+        """Return how often constraints have been decomposed, or matrices factorised, where kept."""
+        if self.beside is None:
+            return {}
+        kind = "factorisations" if self._step.basis is None else "decompositions"
+        return {kind: int(now.carried[self._nz])}
 
     def jacobians(self, now: Now) -> int | None:
         """Return how many Jacobians have been formed since memories began; None: one a step."""

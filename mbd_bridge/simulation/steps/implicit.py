@@ -48,7 +48,7 @@ from mbd_bridge.simulation.steps.memory import (
 from mbd_bridge.simulation.steps.runge_kutta import CORRECTIONS, normalised, slopes
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
 from mbd_bridge.simulation.system import System
-from mbd_bridge.solve.closed import needs_support
+from mbd_bridge.solve.closed import needs_support, support
 from mbd_bridge.solve.factor import Eliminated, eliminate, not_zero, solved, solved_columns
 from mbd_bridge.solve.tolerances import SQUARES_IN_RISK, STEP_RISK, UNCLOSED_RISK
 
@@ -376,10 +376,7 @@ class ImplicitStep:
         return -(free + factors.Y @ more), more
 
     def _weighted(self, phi_q: Array) -> Array:
-        """Return Φ_qᵀ W, W of the size of the machine's inertia: see `solve.closed`."""
-        model = self.system.model
-        whole = sum(model.masses) * model.size**2 or 1.0
-        return np.asarray(phi_q.T * (whole / self._scale**2))
+        return support(self.system.model, phi_q, self._scale**2)
 
 
 def moved(model: Model, q: Array, delta: Array) -> Array:

@@ -23,7 +23,7 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, carried
-from mbd_bridge.solve.closed import Closed, ClosedTerms, by_multipliers, closed_acceleration
+from mbd_bridge.solve.closed import Closed, ClosedTerms, closed_acceleration
 from mbd_bridge.solve.null_space import OnNullSpace
 from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
 
@@ -177,13 +177,14 @@ def slopes(
     motions: PrescribedMotions | None,
     rates: Rates | None = None,
     joints: Sequence[int] = (),
-    by: Solver = by_multipliers,
+    solve: Callable[..., Any] | None = None,
 ) -> Slope:
     """Return slope(q, v, t, z) -> q̇, the constrained acceleration, the power of what acts, ż.
 
-    The power is in W. Without rates z stays as it is. `by` solves the equations.
+    The power is in W. Without rates z stays as it is. `solve` returns an
+    `Accelerated`; None: `closed_acceleration`.
     """
-    still = np.zeros(model.nv)
+    still, solve = np.zeros(model.nv), solve or closed_acceleration
 
     def slope(q: Array, v: Array, t: Any, z: Array = NO_STATES) -> tuple[Array, Any, Any, Array]:
         tau = still if torque is None else torque(t, q, v, z)
@@ -193,11 +194,11 @@ def slopes(
             power = power + v @ lost
         dz = np.zeros(len(z)) if rates is None else rates(t, q, v, z)
         if motions is None:
-            found = closed_acceleration(model, rows, q, v, tau, joints=joints, by=by)
+            found = solve(model, rows, q, v, tau, joints=joints)
             return coordinate_rates(model, q, v), found, power, dz
         _, _, wanted = motions.at(t)
         moved = motions.v, wanted
-        found = closed_acceleration(model, rows, q, v, tau, *moved, joints=joints, by=by)
+        found = solve(model, rows, q, v, tau, *moved, joints=joints)
         power = power - found.lam[len(rows) :] @ v[list(motions.v)]
         return coordinate_rates(model, q, v), found, power, dz
 

@@ -262,6 +262,30 @@ class ExplicitNewmark(Scheme):
         return False
 
 
+@dataclass(frozen=True)
+class KeptMatrix(Scheme):
+    """Runge-Kutta steps with one matrix each, with which accelerations, positions and velocities
+    are corrected (Lee94 (22) to (30)).
+
+    Parameters
+    ----------
+    corrections : of the accelerations at the second stage; later ones have one fewer, at least one.
+        Two keep the fourth order, one leaves the third
+    """
+
+    corrections: int = 2
+
+    remembers = False
+
+    def __post_init__(self) -> None:
+        whole_number("KeptMatrix: corrections", self.corrections)
+
+    @property
+    def damps(self) -> bool:
+        """It takes none away."""
+        return False
+
+
 RATIO = 0.95
 """Part of the velocity's norm that must be independent: the motion is within 18° of V2."""
 

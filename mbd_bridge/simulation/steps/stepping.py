@@ -33,7 +33,7 @@ from mbd_bridge.simulation.steps.compiled import (
 from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.reference import ReferenceStep
-from mbd_bridge.simulation.steps.schemes import RK4, NullSpace, Scheme
+from mbd_bridge.simulation.steps.schemes import RK4, Scheme
 from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
@@ -234,7 +234,7 @@ class Stepping:
 
     def _go_back(self, state: Array) -> None:
         """Go back to a state; a basis, which is one of certain rows, is decomposed anew."""
-        if self._start.basis is None:
+        if self._start.beside is None:
             self._code.state[:] = state
             return
         known = len(self._code.state) - len(self._carried) + self.system.nz
@@ -259,7 +259,7 @@ class Stepping:
         remembers = self._scheme.remembers
         if remembers:
             self._remember(t)
-        elif self._start.basis is not None and not self._carried[self.system.nz]:
+        elif self._start.beside is not None and not self._carried[self.system.nz]:
             now = self._now(self.z)
             with self.trajectory.holding(now, self._inputs):
                 self._carried[:] = self._start.begun(now).carried
@@ -354,8 +354,9 @@ class Stepping:
             trajectory = self.trajectory
             slow = partial(ReferenceStep, self.model, trajectory.stage, self.rows)
             code = self._code
-            if isinstance(self._scheme, NullSpace):  # multipliers lead past singular positions
-                code = RowsCode(trajectory, self.rows, self._scheme.integrator)
+            if self._start.beside is not None:  # plain steps lead past singular positions
+                plain = getattr(self._scheme, "integrator", RK4)
+                code = RowsCode(trajectory, self.rows, plain)
             given = self.model, code.once, h, slow, self._total
             self._passages = {(h, self.rows): Passage(*given, rates=trajectory.rates)}
         return self._passages[h, self.rows]
