@@ -8,7 +8,9 @@ import pytest
 
 from tests import orders
 
-PAGE = (Path(__file__).parents[2] / "docs" / "papers" / "verification.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "papers" / "verification.md").read_text(
+    encoding="utf-8"
+)
 
 
 @pytest.mark.parametrize("machine", orders.MACHINES)
