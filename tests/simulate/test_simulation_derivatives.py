@@ -148,6 +148,21 @@ def test_implicit_steps_that_are_derived_come_to_where_the_simulated_ones_do():
     same(solver(q, v).q[-1], run.q[-1], 1e-8)
 
 
+@pytest.mark.parametrize("integrator", ["explicit_newmark", "newmark"])
+def test_what_steps_remember_begins_with_derivatives(integrator):
+    robot, q, v = tree()
+    h, options = 1e-6, {"step": 1e-2, "every": 3, "integrator": integrator}
+    solver = robot.compile_simulation_derivatives(0.03, ["v", "gravity.z"], **options)
+    ends = []
+    for sign in (1, -1):
+        values = {"gravity.z": robot.model.gravity[2] + sign * h}
+        ends.append(robot.simulate(0.03, q=q, v=v, parameters=values, **options).v[-1])
+        ends.append(robot.simulate(0.03, q=q, v=v + sign * h, **options).v[-1])
+    rates = solver(q, v).d_v[-1]
+    same(rates[:, -1], (ends[0] - ends[2]) / (2.0 * h), 1e-6)
+    same(rates[:, :-1].sum(axis=1), (ends[1] - ends[3]) / (2.0 * h), 1e-6)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_motion_that_is_derived_is_the_one_that_is_simulated(name):
     robot, q, v, solver = prepared(name, every=30)
