@@ -356,8 +356,18 @@ class SimulateOptions(SingleOptions, ThreadOptions, total=False):
     """All options of one trajectory or many."""
 
 
+@option_group
 class SimulationDerivativeOptions(TimeOptions, GivenActsOptions, CompiledStepOptions, total=False):
-    """How the motion is found that is derived."""
+    """How the motion is found that is derived.
+
+    Parameters
+    ----------
+    until : function (t, q, v) -> number, made of + - * / and `mbd_bridge.functions`: the motion
+        ends where it first changes its sign, as at a terminal event (with ``direction = 1`` or -1
+        where it grows or falls), and its end moves with what it is derived by
+    """
+
+    until: Annotated["Callable[[Any, Any, Any], Any] | None", Option(None)]
 
 
 class OwnStepOptions(CompiledStepOptions, StateOptions, total=False):

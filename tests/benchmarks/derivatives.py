@@ -100,7 +100,7 @@ def _simulations(arm: Any) -> dict[str, dict[str, float]]:
             0.1, ["q", "v", mass], step=1e-4, every=1000
         )
         gradient = solver.gradient(final=lambda t, q, v: q @ q)
-        begun = solver.begun(q, v, None, None)
+        begun, _ = solver.motion(q, v, None, None)
         march, stage = begun.steps.run, begun.steps.run.start()
 
         def steps(march=march, stage=stage, begun=begun) -> None:  # type: ignore[no-untyped-def]

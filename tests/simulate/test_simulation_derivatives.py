@@ -8,7 +8,8 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError, SolveError, StateError
 from mbd_bridge.forces import PointSpring
-from mbd_bridge.simulation.derivatives import solver as of_solver
+from mbd_bridge.model.builder import Builder
+from mbd_bridge.simulation.derivatives import marched
 from tests.complex_steps import STEP, in_python, varied
 from tests.robots import OWN
 from tests.trees import random_state, random_tree
@@ -35,9 +36,17 @@ def spring_on(robot):
     return [PointSpring(ends, points, 40.0, damping=0.2, free_length=0.3, name="spring")]
 
 
+def thrown_ball():
+    builder = Builder("ball")
+    builder.link("base")
+    builder.link("ball", 1.0)
+    builder.joint("up", "prismatic", "base", "ball", axis=(0, 0, 1))
+    return mbd.Mechanism.build(builder, gravity=(0, 0, -10.0))
+
+
 def by_complex_steps(solver, q, v, directions, steps=STEPS):
     """Return derivatives of q and v at the end along directions (K, D), through steps in Python."""
-    begun = solver.begun(q, v, None, None)
+    begun, _ = solver.motion(q, v, None, None)
     function, sizes = begun.steps.step.traceable()
     step = in_python(function, sizes, 3)
     columns = []
@@ -190,11 +199,11 @@ def test_long_motions_are_marched_again_to_the_same_bits(monkeypatch):
     _, q, v, solver = prepared("tree", every=90)
     gradient = solver.gradient(final=distance, records=distance)
     whole = gradient(q, v)
-    monkeypatch.setattr(of_solver, "KEPT", 0)
+    monkeypatch.setattr(marched, "KEPT", 0)
     again = gradient(q, v)
     np.testing.assert_array_equal(again.gradient, whole.gradient)
     assert again.value == pytest.approx(whole.value, rel=1e-14)
-    kept = [len(states[0]) for _, states in solver.states(solver.begun(q, v, None, None))]
+    kept = [len(states[0]) for _, states in solver.motion(q, v, None, None)[0].backward()]
     assert max(kept) < 40
     assert len(kept) < 40
 
@@ -237,7 +246,7 @@ def test_steps_that_end_where_tables_bend_have_derivatives():
     torque = {"joint1": ([0.0, 0.05017, 0.2], [0.0, 2.0, -1.0])}
     options = {"torque": torque, "step": H, "every": 7}
     solver = robot.compile_simulation_derivatives(0.2, ["v", "link3.mass"], **options)
-    assert len(solver.times) == 202
+    assert len(solver.grid.times) == 202
     found, run = solver(q, v), robot.simulate(0.2, q=q, v=v, **options)
     np.testing.assert_array_equal(found.time, run.time)
     same(found.q, run.q, 1e-12)
@@ -259,6 +268,59 @@ def test_other_values_share_the_machine_code_and_are_those_of_the_run():
     np.testing.assert_array_equal(solver(q, v, parameters=own).q, solver(q, v).q)
 
 
+def crossed(t, q, v):
+    return q[0] - 1.4 + 0.5 * t
+
+
+crossed.terminal = True
+
+
+@pytest.mark.parametrize("kept", [2**22, 0])
+def test_the_end_at_an_event_moves_with_what_the_motion_is_derived_by(kept, monkeypatch):
+    monkeypatch.setattr(marched, "KEPT", kept)
+    bar, q, v = linkage()
+    by, h = ["v", "coupler.mass", "gravity.z"], 1e-5
+    options = {"every": 40, "until": crossed, "along": "crank"}
+    solver = bar.compile_simulation_derivatives(1.0, by, **options)
+    found = solver(q, v)
+    run = bar.simulate(1.0, q=q, v=v, events={"end": crossed})
+    assert found.time[-1] == pytest.approx(run.time[-1], abs=1e-13)
+    assert found.time[-2] == pytest.approx(0.04 * (len(found.time) - 2), abs=1e-13)
+    same(found.q[-1], run.q[-1], 1e-11)
+    own = {column.name: column.value for column in solver.columns}
+    for name in by[1:]:
+        ends = []
+        for sign in (1, -1):
+            values = {name: own[name] + sign * h}
+            end = bar.simulate(1.0, q=q, v=v, events={"end": crossed}, parameters=values)
+            ends.append([*end.q[-1], *end.v[-1], end.time[-1]])
+        rates = found.by(name)
+        rate = np.concatenate([rates.d_q[-1, :, 0], rates.d_v[-1, :, 0], rates.d_end])
+        same(rate, (np.array(ends[0]) - ends[1]) / (2.0 * h), 1e-6)
+    back = solver.gradient(final=lambda t, q, v: distance(t, q, v) * t)(q, v)
+    assert back.time == found.time[-1]
+    value = distance(0.0, found.q[-1], found.v[-1])
+    expected = back.time * forward_gradient(found) + value * found.d_end
+    same(back.gradient, expected, 1e-11)
+    assert back.value == pytest.approx(value * back.time)
+
+
+def test_a_motion_that_only_touches_its_end_has_no_derivative_there():
+    ball = thrown_ball()
+    height = 0.05 - 1e-15  # m; a hair below the top, 0.1 s after 1 m/s
+    until = lambda t, q, v: q[0] - height  # noqa: E731
+    solver = ball.compile_simulation_derivatives(0.2, ["v"], until=until, step=1e-2)
+    found = solver([0.0], [1.0])
+    assert found.time[-1] == pytest.approx(0.1, abs=1e-6)
+    assert not found.trusted.any()
+    assert np.isnan(found.d_end).all()
+    assert np.isnan(solver.gradient(final=distance)([0.0], [1.0]).gradient).all()
+    faster = solver([0.0], [1.25])  # (t - 0.125)^2 = 0.125^2 - 0.01: t = 0.05
+    assert faster.d_end == pytest.approx([-0.05 / 0.75], rel=1e-9)
+    with pytest.raises(SolveError, match="does not change its sign"):
+        solver([0.0], [0.5])
+
+
 JUMP = {"joint1": ([0.0, 0.05, 0.05, 0.1], [0.0, 0.0, 1.0, 1.0])}
 
 
@@ -274,6 +336,8 @@ JUMP = {"joint1": ([0.0, 0.05, 0.05, 0.1], [0.0, 0.0, 1.0, 1.0])}
         ("q", {"along": "joint1"}, ModelError, "without loops"),
         ("q", {"parameters": {"link1.mass": 2.0}}, StateError, "solver"),
         ("q", {"method": "svd"}, StateError, "null"),
+        ("q", {"integrator": "hht", "until": distance}, StateError, "explicit"),
+        ("q", {"until": lambda t, q, v: q}, StateError, "one number"),
         ("q", {"integrator": "hht", "torque": JUMP}, StateError, "jumps"),
         ("q", {"integrator": "scipy:RK45"}, StateError, "rk4"),
         ("q", {"torque": {"joint1": mbd.Sampled(lambda t, q, v: 0.0)}}, StateError, "Sampled"),

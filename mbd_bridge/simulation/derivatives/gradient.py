@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import function_or_none
 from mbd_bridge.base.errors import SolveError, StateError
-from mbd_bridge.kernels import Kernel, compile_kernel, gradient
 from mbd_bridge.kernels.march import March
 from mbd_bridge.loads.derivatives.request import DerivativeColumn
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.derivatives.marched import DerivedMotion, EqualSteps
+from mbd_bridge.simulation.derivatives.numbers import StateNumber, number_kernel
 from mbd_bridge.simulation.derivatives.result import untrusted
 from mbd_bridge.simulation.derivatives.steps import STATE
+from mbd_bridge.simulation.derivatives.until import Turn
 
 if TYPE_CHECKING:
     from mbd_bridge.forces.acts import StartStates
-    from mbd_bridge.simulation.derivatives.solver import EqualSteps, SimulationDerivativeSolver
-
-StateNumber = Callable[[Any, Array, Array], Any]
-"""(t, q, v) -> one number."""
+    from mbd_bridge.simulation.derivatives.solver import SimulationDerivativeSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,28 +63,9 @@ class SimulationGradientSolver:
     ) -> None:
         if final is None and records is None:
             raise StateError("gradient: expected final= or records=, a function of (t, q, v)")
-        self._solver = solver
-        self._final = self._kernel("final", final)
-        self._records = self._kernel("records", records)
-        self.columns = solver.columns
-
-    def _kernel(self, name: str, given: StateNumber | None) -> Kernel | None:
-        """Return the kernel of a number and its gradient by q and v."""
-        function = function_or_none(name, given, "of (t, q, v)")
-        if function is None:
-            return None
-        sizes = {"t": 1, "q": self._solver.model.nq, "v": self._solver.model.nv}
-
-        def number(t: Array, q: Array, v: Array) -> tuple[Array, ...]:
-            found = np.asarray(function(t[0], q, v)).reshape(-1)
-            if len(found) != 1:
-                raise StateError(
-                    f"{name}: expected a function that returns one number, got {len(found)}"
-                )
-            return (found,)
-
-        outputs = ("value", "by_q", "by_v")
-        return compile_kernel(gradient(number, sizes, ["q", "v"]), sizes, outputs=outputs)
+        self._solver, self.columns = solver, solver.columns
+        self._final = number_kernel(solver.model, "final", final)
+        self._records = number_kernel(solver.model, "records", records)
 
     def __call__(
         self,
@@ -98,57 +76,72 @@ class SimulationGradientSolver:
         parameters: ParameterValues | ArrayLike | None = None,
     ) -> SimulationGradient:
         """Return the number and its gradient for one motion; see `SimulationDerivativeSolver`."""
-        begun = self._solver.begun(q, v, z, parameters)
-        march, value, end = begun.steps.backward, 0.0, None
+        motion, turn = self._solver.motion(q, v, z, parameters)
+        march, value, end = motion.steps.backward, 0.0, None
         stage = march.start()
-        for piece, states in self._solver.states(begun):
+        for part, states in motion.backward():
             if end is None:
                 end = [x[-1] for x in states]
-                value, *weights = self._at_end(*end)
+                value, *weights = self._at_end(end, turn)
                 rest = [np.zeros(size) for size in list(march.inputs.values())[2 : march.state]]
-                march.put(stage, *weights, *rest, np.zeros(1), *begun.constant)
-            value += self._back(march, stage, piece, states)
+                march.put(stage, *weights, *rest, np.zeros(1), *motion.constant)
+            value += self._back(march, stage, motion, part, states)
         assert end is not None, "a motion has steps"
-        names = (*STATE, *begun.steps.moving)
+        names = (*STATE, *motion.steps.moving)
         each = zip(names, march.state_of(stage), strict=True)
-        total = sum(begun.rates[name].T @ weight for name, weight in each)
-        found = untrusted(np.asarray(total), begun.trusted)
+        total = sum(motion.rates[name].T @ weight for name, weight in each)
+        trusted = motion.trusted & np.isfinite(total)
         at_end = float(end[2][0]), end[0].copy(), end[1].copy()
-        return SimulationGradient(value, found, self.columns, *at_end, begun.trusted)
+        found = untrusted(np.asarray(total), trusted)
+        return SimulationGradient(value, found, self.columns, *at_end, trusted)
 
-    def _at_end(self, q: Array, v: Array, t: Array) -> tuple[float, Array, Array]:
-        """Return what the final state adds to the number, and the weights of its q and v."""
-        value, by_q, by_v = 0.0, np.zeros(len(q)), np.zeros(len(v))
+    def _at_end(self, end: list[Array], turn: Turn | None) -> tuple[float, Array, Array]:
+        """Return what the final state adds to the number, and the weights of its q and v.
+
+        Parameters
+        ----------
+        turn : at which the motion ends, if it does: the weights are those of a fixed length
+        """
+        q, v, t = end
+        value, by_t, by_q, by_v = 0.0, np.zeros(1), np.zeros(len(q)), np.zeros(len(v))
         for kernel in (self._final, self._records):
             if kernel is not None:
-                more = kernel(t[:1], q, v)
-                value, by_q, by_v = value + float(more[0][0]), by_q + more[1], by_v + more[2]
+                found, *slopes = kernel(t[:1], q, v)
+                value += float(found[0])
+                by_t, by_q, by_v = by_t + slopes[0], by_q + slopes[1], by_v + slopes[2]
+        if turn is not None:
+            share = (by_q @ turn.rate_q + by_v @ turn.rate_v + by_t[0]) / turn.rate
+            by_q, by_v = by_q - share * turn.by_q, by_v - share * turn.by_v
         return value, by_q, by_v
 
-    def _back(self, march: March, stage: Array, piece: EqualSteps, states: list[Array]) -> float:
-        """Go back over the steps of a piece; return what records at their starts add."""
+    def _back(
+        self,
+        march: March,
+        stage: Array,
+        motion: DerivedMotion,
+        part: EqualSteps,
+        states: list[Array],
+    ) -> float:
+        """Go back over the steps of a part; return what records at their starts add."""
         before = [x[:-1] for x in states]
-        parts, tables = before, piece.stream
-        if tables is not None:
-            parts = [*parts, tables[:, :, 0]]
+        columns = before if part.stream is None else [*before, part.stream[:, :, 0]]
         count, width = len(before[0]), march.inputs["record"]
         record, place = np.zeros((count, width, 1)), 0
-        for x in parts:
+        for x in columns:
             record[:, place : place + x.shape[1], 0] = x[::-1]
             place += x.shape[1]
         value = 0.0
         if self._records is not None:
-            looked_at = self._solver.records
-            rows = looked_at[(looked_at >= piece.first) & (looked_at < piece.stop)] - piece.first
+            rows = motion.grid.records - part.first
+            rows = rows[(rows >= 0) & (rows < count)]
             q, v, t = (x[rows] for x in before)
-            found = self._records(t[:, :1], q, v)
-            value = float(found[0].sum())
-            record[count - 1 - rows, place:, 0] = np.concatenate(found[1:], axis=1)
-        length = march.place_of("h")
-        stage[length] = piece.h
+            found, _, by_q, by_v = self._records(t[:, :1], q, v)
+            value = float(found.sum())
+            record[count - 1 - rows, place:, 0] = np.concatenate([by_q, by_v], axis=1)
+        stage[march.place_of("h")] = part.h
         nowhere = np.zeros((len(march.shapes), 1), dtype=np.int64)
         taken = march.advance_into(stage, count, count + 1, nowhere, np.inf, record)
-        if taken < count:
+        if taken < count and np.isfinite(march.state_of(stage)[0]).all():
             time = float(before[2][count - 1 - taken, 0])
             raise SolveError(
                 f"the step from t = {time:.6g} s has no finite derivative: what acts has an "

@@ -26,10 +26,12 @@ class SimulationDerivatives(Tabular):
     time : (R,) s
     q, v : (R, nq), (R, nv)
     d_q, d_v : (R, nq, K), (R, nv, K): by each number, per unit of its column
+    d_end : (K,) of the time of the last record, s per unit of the column: 0 but where the motion
+        ends `until` a function is zero
     held : of a machine with loops, the velocities that are independent at the start: the others
         follow them there, and by numbers of the machine the loops close anew. None: all are
     trusted : (K,) False, with nan beside it, by numbers whose change would open loops that are
-        redundant
+        redundant; of all where the motion only touches the end of `until`
     """
 
     model: Model
@@ -39,6 +41,7 @@ class SimulationDerivatives(Tabular):
     v: Array
     d_q: Array
     d_v: Array
+    d_end: Array
     held: tuple[str, ...] | None
     trusted: Array
 
@@ -59,8 +62,9 @@ class SimulationDerivatives(Tabular):
         if not places:
             raise StateError(unknown_name("number in these derivatives", name, names))
         columns = tuple(self.columns[k] for k in places)
-        d_q, d_v = self.d_q[..., places], self.d_v[..., places]
-        return replace(self, columns=columns, d_q=d_q, d_v=d_v, trusted=self.trusted[places])
+        names = ("d_q", "d_v", "d_end", "trusted")
+        chosen = {name: getattr(self, name)[..., places] for name in names}
+        return replace(self, columns=columns, **chosen)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the derivatives of the final state: a row for each number."""

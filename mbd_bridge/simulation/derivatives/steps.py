@@ -93,6 +93,18 @@ class StepDerivatives:
         return compile_kernel(derived, sizes, outputs=("memory", "rates"), identity=identity)
 
     @cached_property
+    def by_length(self) -> Kernel:
+        """The derivatives of q and v after a step by its length, of all inputs of the step."""
+
+        def rates(*values: Array) -> tuple[Array, ...]:
+            given = dict(zip(self.sizes, values, strict=True))
+            _, slopes = rates_along(self._end, given, {"h": np.ones((1, 1))})
+            return slopes[0][:, 0], slopes[1][:, 0]
+
+        identity = self.step.told(self.step.identity("by_length"))
+        return compile_kernel(rates, self.sizes, outputs=("q", "v"), identity=identity)
+
+    @cached_property
     def forward(self) -> March:
         """The step and its rates along one direction a lane: after x its rates, after u its own."""
         rates = {f"d_{name}": size for name, size in self._state.items()}

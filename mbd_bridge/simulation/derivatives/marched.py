@@ -1,0 +1,216 @@
+"""The motion that is derived: its steps, their states kept or marched again, its end at an event.
+
+The motion is that of `simulate` with the same options: the same steps, of the same numbers. Its
+derivatives are those of the steps as they are computed, exact to rounding.
+
+Backward the states are needed in reverse. They are kept if they are few; of long motions only the
+states between parts are, and each part is marched once more: memory grows with the root of the
+number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.kernels.march import March
+from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.derivatives.steps import STATE, StepDerivatives
+from mbd_bridge.simulation.signals.tables import length_to
+from mbd_bridge.simulation.steps.schemes import Scheme
+from mbd_bridge.simulation.trajectory import Trajectory
+from mbd_bridge.solve.tolerances import STEP_RISK
+
+KEPT = 2**22
+"""Numbers of states that are kept at a time (32 MiB)."""
+
+
+class EqualSteps(NamedTuple):
+    """Steps of one length: the first one, the one behind the last, their length, tables there."""
+
+    first: int
+    stop: int
+    h: float
+    stream: Array | None
+
+    def parts(self, most: int) -> Iterator[EqualSteps]:
+        """Yield parts of so many steps at most."""
+        for first in range(self.first, self.stop, most):
+            yield self.part(first, min(first + most, self.stop))
+
+    def part(self, first: int, stop: int) -> EqualSteps:
+        """Return some of the steps."""
+        rows = slice(first - self.first, stop - self.first)
+        return EqualSteps(first, stop, self.h, None if self.stream is None else self.stream[rows])
+
+
+class Grid(NamedTuple):
+    """The steps of a motion.
+
+    Attributes
+    ----------
+    times : (M + 1,) s, between which they are
+    pieces : they themselves
+    records : which of the times are recorded
+    """
+
+    times: Array
+    pieces: tuple[EqualSteps, ...]
+    records: Array
+
+    @staticmethod
+    def of(
+        trajectory: Trajectory, scheme: Scheme, start: float, h: float, n: int, every: int
+    ) -> Grid:
+        """Return n steps of h, which end where tables bend or jump, every `every`-th recorded."""
+        whole = np.add.accumulate(np.concatenate([[start], np.full(n, h)]))
+        knots = trajectory.system.knots(start, h, scheme).times
+        if scheme.remembers and len(knots):
+            raise StateError(
+                "integrator: its steps begin anew where a table jumps; take 'rk4', or a formula"
+            )
+        times = np.union1d(whole, knots[(knots > start) & (knots < whole[-1])])
+        ends = np.searchsorted(times, whole)
+        lengths, grid = np.full(len(times) - 1, h), np.isin(times, whole)
+        for k in np.flatnonzero(~(grid[:-1] & grid[1:])).tolist():
+            lengths[k] = length_to(float(times[k]), float(times[k + 1]))
+        edges = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(lengths)]
+        pieces = [
+            EqualSteps(a, b, float(lengths[a]), trajectory.stream(times[a : b + 1], lengths[a]))
+            for a, b in pairwise(edges)
+        ]
+        return Grid(times, tuple(pieces), np.append(ends[:-1][::every], ends[-1]))
+
+    def until(self, step: int, h: float, trajectory: Trajectory) -> Grid:
+        """Return the grid whose last step is this one, of the length h; its end is recorded."""
+        times = np.append(self.times[: step + 1], self.times[step] + h)
+        before = [
+            one.part(one.first, min(one.stop, step)) for one in self.pieces if one.first < step
+        ]
+        last = EqualSteps(step, step + 1, h, trajectory.stream(times[step:], h))
+        records = np.append(self.records[self.records <= step], step + 1)
+        return Grid(times, (*before, last), records)
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedMotion:
+    """A motion, from where it starts.
+
+    Attributes
+    ----------
+    steps : its marches
+    held, p : what stays as it is
+    state : q, v, t at the start
+    rates : (n, K) of these by the K numbers, by name
+    trusted : (K,) which of them are sound
+    grid : of the steps
+    """
+
+    steps: StepDerivatives
+    held: Array
+    p: Array
+    state: tuple[Array, Array, Array]
+    rates: dict[str, Array]
+    trusted: Array
+    grid: Grid
+
+    @property
+    def constant(self) -> list[Array]:
+        """What steps take beside state and length."""
+        known = {"held": self.held, "p": self.p}
+        return [known[name] for name in known if name in self.steps.sizes]
+
+    def until(self, step: int, h: float, trajectory: Trajectory) -> DerivedMotion:
+        """Return the motion whose last step is this one, of the length h."""
+        return replace(self, grid=self.grid.until(step, h, trajectory))
+
+    def begun(self, march: March) -> Array:
+        """Return a stage of the steps themselves, at the start."""
+        stage = march.start()
+        march.put(stage, *self.state, np.zeros(1), *self.constant)
+        return stage
+
+    def recorded(self, march: March, stage: Array) -> Iterator[list[Array]]:
+        """Yield q, v, dq and dv (records, lanes, size), from the start to the end."""
+        places = (0, 1, len(STATE), len(STATE) + 1)
+
+        def now() -> list[Array]:
+            state = march.state_of(stage)
+            return [state[k].reshape(1, march.lanes, -1) for k in places]
+
+        yield now()
+        for piece in self.grid.pieces:
+            count, stream = piece.stop - piece.first, piece.stream
+            inside = self.grid.records - piece.first
+            inside = inside[(inside > 0) & (inside <= count)]
+            every = int(inside[0]) if len(inside) else count
+            if (inside[:-1] % every).any() or len(inside) > count // every + 1:
+                every = 1
+            self.enter(march, stage, piece)
+            if stream is not None:
+                stream = np.repeat(stream, march.lanes, axis=2)
+            taken, out = march.advance(stage, count, every, STEP_RISK, stream)
+            steps = int(march.steps_of(stage).min())
+            if taken < count or steps < count:
+                raise self._stopped(piece.first + steps)
+            kept = inside[inside % every == 0] // every - 1
+            yield [out[k].reshape(-1, march.lanes, out[k].shape[-1])[kept] for k in places]
+            if len(kept) < len(inside):
+                yield now()
+
+    def enter(self, march: March, stage: Array, piece: EqualSteps) -> None:
+        """Write time and length of a piece's steps into a stage."""
+        for name, value in (("t", self.grid.times[piece.first]), ("h", piece.h)):
+            place = march.place_of(name)
+            stage[place : place + march.lanes] = value
+
+    def parts(self) -> list[EqualSteps]:
+        """Return the steps in parts whose states can be kept."""
+        most = max(isqrt(len(self.grid.times)), KEPT // sum(map(len, self.state)))
+        return [part for piece in self.grid.pieces for part in piece.parts(most)]
+
+    def backward(self) -> Iterator[tuple[EqualSteps, list[Array]]]:
+        """Yield the parts, the last one first, with q, v, t (steps + 1, size) there.
+
+        Raises
+        ------
+        SolveError
+            A step is not trusted.
+        """
+        march, parts, begins = self.steps.run, self.parts(), []
+        stage = self.begun(march)
+        for part in parts[:-1]:
+            begins.append(march.state_of(stage))
+            self.marched(march, stage, part, keep=False)
+        for k in reversed(range(len(parts))):
+            if k < len(begins):
+                march.put(stage, *begins[k])
+            yield parts[k], self.marched(march, stage, parts[k])
+
+    def marched(
+        self, march: March, stage: Array, part: EqualSteps, keep: bool = True
+    ) -> list[Array]:
+        """Take the steps of a part; return their states (steps + 1, size), if they are kept."""
+        self.enter(march, stage, part)
+        count, now = part.stop - part.first, march.state_of(stage)
+        places, kept = np.zeros((len(march.shapes), 1), dtype=np.int64), []
+        for k, x in enumerate(now if keep else ()):
+            kept.append(np.empty((count + 1, len(x))))
+            kept[k][0], places[k] = x, kept[k][1:].ctypes.data
+        taken = march.advance_into(stage, count, 1, places, STEP_RISK, part.stream)
+        if taken < count:
+            raise self._stopped(part.first + taken)
+        return kept
+
+    def _stopped(self, step: int) -> SolveError:
+        return SolveError(
+            f"the step from t = {self.grid.times[step]:.6g} s is not trusted: a singular position "
+            f"is near, the step is too long, or not finite. Derivatives end there; take shorter "
+            f"ones (step=), a shorter duration, or see what simulate tells"
+        )
