@@ -269,7 +269,7 @@ def test_other_values_share_the_machine_code_and_are_those_of_the_run():
 
 
 def crossed(t, q, v):
-    return q[0] - 1.4 + 0.5 * t
+    return q[0] + 0.01 * v[0] - 1.5 + 0.5 * t
 
 
 crossed.terminal = True
