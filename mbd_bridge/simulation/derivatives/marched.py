@@ -50,7 +50,7 @@ class EqualSteps(NamedTuple):
         return EqualSteps(first, stop, self.h, None if self.stream is None else self.stream[rows])
 
 
-class Grid(NamedTuple):
+class StepGrid(NamedTuple):
     """The steps of a motion.
 
     Attributes
@@ -67,7 +67,7 @@ class Grid(NamedTuple):
     @staticmethod
     def of(
         trajectory: Trajectory, scheme: Scheme, start: float, h: float, n: int, every: int
-    ) -> Grid:
+    ) -> StepGrid:
         """Return n steps of h, which end where tables bend or jump, every `every`-th recorded."""
         whole = np.add.accumulate(np.concatenate([[start], np.full(n, h)]))
         knots = trajectory.system.knots(start, h, scheme).times
@@ -85,9 +85,9 @@ class Grid(NamedTuple):
             EqualSteps(a, b, float(lengths[a]), trajectory.stream(times[a : b + 1], lengths[a]))
             for a, b in pairwise(edges)
         ]
-        return Grid(times, tuple(pieces), np.append(ends[:-1][::every], ends[-1]))
+        return StepGrid(times, tuple(pieces), np.append(ends[:-1][::every], ends[-1]))
 
-    def until(self, step: int, h: float, trajectory: Trajectory) -> Grid:
+    def until(self, step: int, h: float, trajectory: Trajectory) -> StepGrid:
         """Return the grid whose last step is this one, of the length h; its end is recorded."""
         times = np.append(self.times[: step + 1], self.times[step] + h)
         before = [
@@ -95,7 +95,7 @@ class Grid(NamedTuple):
         ]
         last = EqualSteps(step, step + 1, h, trajectory.stream(times[step:], h))
         records = np.append(self.records[self.records <= step], step + 1)
-        return Grid(times, (*before, last), records)
+        return StepGrid(times, (*before, last), records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class DerivedMotion:
     state: tuple[Array, Array, Array]
     rates: dict[str, Array]
     trusted: Array
-    grid: Grid
+    grid: StepGrid
 
     @property
     def constant(self) -> list[Array]:

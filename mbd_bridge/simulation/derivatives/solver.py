@@ -14,7 +14,7 @@ from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.derivatives.gradient import SimulationGradientSolver
-from mbd_bridge.simulation.derivatives.marched import DerivedMotion, Grid
+from mbd_bridge.simulation.derivatives.marched import DerivedMotion, StepGrid
 from mbd_bridge.simulation.derivatives.numbers import StateNumber, number_kernel
 from mbd_bridge.simulation.derivatives.result import SimulationDerivatives, untrusted
 from mbd_bridge.simulation.derivatives.start import StartColumns
@@ -89,7 +89,7 @@ class SimulationDerivativeSolver:
         self._known: dict[tuple[int, ...], StepDerivatives] = {}
         check_records(self.model, steps, whole_number("every", every))
         grid = self._start, float(duration) / steps, steps, every
-        self.grid = Grid.of(self._trajectory, self._scheme, *grid)
+        self.grid = StepGrid.of(self._trajectory, self._scheme, *grid)
         self._until = self._ending(options["until"])
 
     def _ending(self, given: StateNumber | None) -> Until | None:
