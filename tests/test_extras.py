@@ -12,7 +12,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.applications.formulas.form import package as sympy
 from mbd_bridge.applications.studies.command import executor_of
-from mbd_bridge.base import extras
+from mbd_bridge.base import extras, plots
 from mbd_bridge.engines.crosscheck import crosscheck
 from mbd_bridge.engines.pybullet.client import Client
 from mbd_bridge.files.modal_nastran import read_model
@@ -46,6 +46,9 @@ def on_a_cluster():
 
 
 NEEDS = {
+    "matplotlib": ("plots", lambda: plots.style()),
+    "embreex": ("view", lambda: mbd.load(PENDULUM).render()),
+    "PIL": ("view", lambda: mbd.load(PENDULUM).render()),
     "mujoco": ("mjcf", lambda: mbd.load("m.xml")),
     "pxr": ("usd", lambda: mbd.load("m.usda")),
     "pyarrow": ("files", lambda: save("t.parquet")),
@@ -90,7 +93,7 @@ def without(tmp_path, monkeypatch):
 @pytest.mark.parametrize("package", NEEDS)
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(without, package):
     extra, use = NEEDS[package]
-    assert package.lower() in declared(extra)
+    assert package.lower() in {name.lower() for name in declared(extra)}
     without(package)
     with pytest.raises(
         mbd.errors.MissingPackageError, match=rf": pip install 'mbd_bridge\[{extra}\]'$"

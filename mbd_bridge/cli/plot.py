@@ -98,10 +98,9 @@ def picture_suffix(path: str) -> str:
 
 def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> None:
     """Draw a picture, without a display, and write it."""
-    import matplotlib
+    from mbd_bridge.base.plots import drawing, style
 
-    matplotlib.use("Agg")
-    from mbd_bridge.base.plots import style
+    drawing("matplotlib").use("Agg")
     from mbd_bridge.files.whole_file import whole_path
 
     figure: Any = draw()[0].figure

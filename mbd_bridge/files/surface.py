@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbd_bridge.base.errors import FileError
+from mbd_bridge.base.extras import needed
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.input_files import file_beside
 from mbd_bridge.files.xml_reader import read_bytes
@@ -69,8 +70,7 @@ class Texture:
         FileError
             There is no such image, it cannot be read, or it is too large.
         """
-        from PIL import Image
-
+        Image = needed("PIL.Image", "textures of meshes need pillow", "mbd_bridge[view]")
         if len(self.path) > LONGEST_NAME or "\0" in self.path:
             raise FileError("this is no name of an image", f"{self.path!r:.80}")
         if self._naming is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.base.plots import Panel, PlotLine, draw_panels, style
+from mbd_bridge.base.plots import Panel, PlotLine, draw_panels, drawing, style
 from mbd_bridge.base.plots.style import FAINT, VERMILION
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
 from mbd_bridge.motion.table import FORCES, MOMENTS
@@ -102,10 +102,8 @@ def _without_gaps(envelope: Envelope) -> tuple[NDArray[np.float64], ...]:
 
 def chart() -> tuple[Figure, Axes]:
     """Return an empty chart; its margins are fixed, for finding them takes as long as drawing."""
-    from matplotlib.figure import Figure
-
     with style():
-        sheet = Figure(figsize=CHART)
+        sheet = drawing("matplotlib.figure").Figure(figsize=CHART)
         return sheet, sheet.add_axes(FRAME)
 
 

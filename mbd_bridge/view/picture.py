@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbd_bridge.base.errors import MissingPackageError
+from mbd_bridge.base.extras import needed
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.surface import Colour, Shaded, Texture
 from mbd_bridge.model.spatial import Array, quaternion_matrix
@@ -112,11 +111,13 @@ class RayCanvas:
     """A scene that is looked at along rays."""
 
     def __init__(self) -> None:
-        if find_spec("embreex") is None:
-            raise MissingPackageError(
-                "pictures and films are computed by embreex: pip install embreex (wheels: x86-64 "
-                "and Apple's processors); a page for the browser needs nothing: "
-                "robot.web_view(...).save('page.html'), or mbd view --web"
+        for package in ("embreex", "PIL"):
+            needed(
+                package,
+                f"pictures and films need {package} (embreex has wheels for x86-64 and Apple's "
+                "processors); a page for the browser needs nothing (robot.web_view(...)"
+                ".save('page.html'), mbd view --web)",
+                "mbd_bridge[view]",
             )
         self._shapes: list[Shaded] = []
         self._samplers: dict[Texture, Sampler] = {}

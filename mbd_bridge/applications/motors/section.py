@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mbd_bridge.applications.motors import MotorDuty, Verdict
 from mbd_bridge.applications.motors.pictures import torque_speed
-from mbd_bridge.base.plots import draw_torque_speed, style
+from mbd_bridge.base.plots import draw_torque_speed, drawing, style
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.reports.figures import svg
 from mbd_bridge.reports.page import charts, table, verdict
@@ -58,9 +58,7 @@ def in_short(cases: LoadCases) -> str:
 
 
 def _chart(duty: MotorDuty) -> str:
-    from matplotlib.figure import Figure
-
     with style():
-        sheet = Figure(figsize=CHART)
+        sheet = drawing("matplotlib.figure").Figure(figsize=CHART)
         draw_torque_speed(sheet.add_axes(AXES), torque_speed(duty))
     return svg(sheet, f"torque over speed of the motor of {duty.name}")

@@ -7,7 +7,7 @@ and return the axes; they show nothing and change no settings of matplotlib's.
 from mbd_bridge.base.plots.lines import Panel, PlotLine, draw_panels
 from mbd_bridge.base.plots.polar import Rose, draw_rose
 from mbd_bridge.base.plots.spectrum import SpectrumPanel, Steps, draw_spectra
-from mbd_bridge.base.plots.style import axes_for, explain, style
+from mbd_bridge.base.plots.style import axes_for, drawing, explain, style
 from mbd_bridge.base.plots.torque_speed import LimitCurve, TorqueSpeed, draw_torque_speed
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "draw_rose",
     "draw_spectra",
     "draw_torque_speed",
+    "drawing",
     "explain",
     "style",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.extras import needed
 from mbd_bridge.base.readable import shown_in
 
 if TYPE_CHECKING:
@@ -51,9 +52,13 @@ SETTINGS: dict[Any, Any] = {
 
 def style() -> AbstractContextManager[None]:
     """Return the context in which our pictures are drawn; settings are as before behind it."""
-    import matplotlib
+    context: AbstractContextManager[None] = drawing("matplotlib").rc_context(SETTINGS)
+    return context
 
-    return matplotlib.rc_context(SETTINGS)
+
+def drawing(module: str) -> Any:
+    """Return a module of matplotlib, which an extra brings."""
+    return needed(module, "plots and reports need matplotlib", "mbd_bridge[plots]")
 
 
 def axes_for(
@@ -82,10 +87,8 @@ def axes_for(
         if not all(hasattr(one, "plot") for one in given):
             raise StateError(f"ax: expected axes of matplotlib, got {ax!r:.60}")
         return given
-    from matplotlib import pyplot
-
     rows = -(-count // columns)
-    figure, made = pyplot.subplots(
+    figure, made = drawing("matplotlib.pyplot").subplots(
         rows,
         columns,
         figsize=(size[0] * columns, size[1] * rows + 0.6),
