@@ -1,7 +1,8 @@
 """Numbers of force elements that differ from trajectory to trajectory, or come from outside.
 
     ELEMENT.field           a number of the element "ELEMENT", such as "spring.stiffness"; or a
-                            vector (n,), such as the six stiffnesses of a bushing
+                            vector (n,), such as the six stiffnesses of a bushing, of which
+                            ELEMENT.field.0 is the first
 
 The element is bound anew with such numbers, so that its own checks and defaults hold; with symbols
 in their places when it is traced: the machine code is the same for all values.
@@ -9,7 +10,7 @@ in their places when it is traced: the machine code is the same for all values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import known_name
-from mbd_bridge.base.errors import MbdError, StateError
+from mbd_bridge.base.errors import MbdError, ModelError, StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.varying import Varying
@@ -27,6 +28,9 @@ from mbd_bridge.kernels.expression import Tape
 from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterColumn, Parameters, value_rows
 from mbd_bridge.model.spatial import Array
+
+WHOLE = int, "int", "int | None"
+"""Types of fields that are whole numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,33 @@ class ElementParameters:
         found = ElementParameters(model, tuple(given), tuple(places), values)
         found.check(values)
         return found
+
+    @staticmethod
+    def own(
+        model: Model, elements: Mapping[str, ForceElement], names: Iterable[str]
+    ) -> ElementParameters | None:
+        """Return parameters with the elements' own numbers, whole vectors; None without any.
+
+        Parameters
+        ----------
+        names : of numbers of elements
+        """
+        values: dict[str, ArrayLike] = {}
+        for name in names:
+            owner, word = owner_of(name)
+            element: Any = elements[owner]
+            element = getattr(element, "element", element)
+            value = getattr(element, word, None)
+            if {one.name: one.type for one in fields(element)}.get(word) in WHOLE:
+                raise ModelError(
+                    f"by: {name!r} is a whole number, {value!r}, and has no slope; compare "
+                    f"machines that have others"
+                )
+            # of a name that it has not, and of what is no number, `of` says so
+            known = isinstance(value, float | int | tuple) and not isinstance(value, bool)
+            numbers = np.array(value if known else 0.0, dtype=np.float64)
+            values[f"{owner}.{word}"] = numbers[None] if numbers.size > 1 else numbers.reshape(1)
+        return ElementParameters.of(model, elements, values)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +175,13 @@ class ElementParameters:
         checked = replace(self, given=tuple(known))
         for row in np.unique(values, axis=0):
             checked.bound(self.given, row)
+
+
+def owner_of(name: str) -> tuple[str, str]:
+    """Return the element and the field that a parameter's name says, or that of one number."""
+    whole, _, last = name.rpartition(".")
+    owner, _, word = (whole if last.isdigit() else name).rpartition(".")
+    return owner, word
 
 
 def _filled(given: ForceElement, symbolic: ForceElement) -> ForceElement:

@@ -8,7 +8,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import KernelError, ModelError, StateError
-from mbd_bridge.forces import Effect, ForceElement, JointSpring
+from mbd_bridge.forces import Bushing, Effect, ForceElement, JointSpring
 from mbd_bridge.loads.derivatives.loops import position_rates
 from mbd_bridge.model.spatial import zeros
 from tests.complex_steps import derivatives, varied
@@ -258,3 +258,49 @@ def test_masses_of_a_body_without_mass_are_refused_and_its_inertial_numbers_are_
         mechanism.load_derivatives(*state, by=["arm.mass", "tip.mass"])
     found = mechanism.load_derivatives(*state, ["pin"], by="tip.inertial.m")
     np.testing.assert_allclose(found.force[0, 2], 9.81, atol=1.5)
+
+
+CLASH = """<robot name="clash"><link name="base"/>
+<joint name="gravity" type="revolute"><parent link="base"/><child link="external"/>
+<origin xyz="0 0 0.1"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+<link name="external"><inertial><mass value="1"/><origin xyz="0.1 0 0.2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="mass" type="revolute"><parent link="external"/><child link="q"/>
+<origin xyz="0 0 0.5"/><axis xyz="1 0 0"/>
+<limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+<link name="q"><inertial><mass value="1"/><origin xyz="0.1 0 0.2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+
+def test_parts_may_be_called_what_inputs_are_called(tmp_path):
+    path = tmp_path / "clash.urdf"
+    path.write_text(CLASH)
+    mechanism, state = mbd.load(path), np.full((3, 2), 0.3)
+    spring = JointSpring("gravity", 3.0, 0.5, name="external")
+    by = ["q.mass", "q.centre.x", "external.mass", "external.inertial.mx", "gravity.z"]
+    by += ["mass.xyz.x", "external.stiffness"]  # the last is within the joint's own load
+    found = mechanism.load_derivatives(*state, by=by, forces=[spring])
+    assert found.column_names == tuple(by)
+    assert found.units[:3] == ("rad", "m", "kg")
+    assert np.abs(found.wrench[..., :-1]).max(axis=(0, 1)).min() > 1e-3
+    pushed = mechanism.load_derivatives(*state, by="external.q", external={"q": np.zeros(6)})
+    assert len(pushed.columns) == 6
+
+
+def test_one_number_of_a_vector_of_an_element_is_a_column():
+    mechanism, state, _ = arm()
+    links = ("lbr_iiwa_link_3", "lbr_iiwa_link_6")
+    mount = Bushing(links, stiffness=(9.0, 8.0, 7.0, 3.0, 2.0, 1.0), name="mount")
+    few, whole = (
+        mechanism.load_derivatives(*state, by=by, forces=[mount])
+        for by in (["mount.stiffness.0", "mount.damping.4"], ["mount.stiffness", "mount.damping"])
+    )
+    assert few.column_names == ("mount.stiffness.0", "mount.damping.4")
+    for name in few.column_names:
+        np.testing.assert_allclose(few.by(name).wrench, whole.by(name).wrench, atol=1e-10)
+    solver = mechanism.compile_derivatives(None, "mount.stiffness.0", forces=[mount])
+    stiffer = replace(mount, stiffness=(12.0, 8.0, 7.0, 3.0, 2.0, 1.0))
+    expected = mechanism.joint_loads(*state, forces=[stiffer])
+    found = solver(*state, parameters={"mount.stiffness.0": 12.0}).loads
+    np.testing.assert_allclose(found.wrench, expected.wrench, atol=1e-10)

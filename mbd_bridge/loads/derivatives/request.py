@@ -16,8 +16,8 @@ rotation vector (rad) in the child's axes, as everywhere v is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from mbd_bridge.base.arguments import as_floats, by_name, name_list
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.mass_moments import INERTIAL, MassMoments, with_moments
-from mbd_bridge.forces.parameters import ElementParameters
+from mbd_bridge.forces.parameters import ElementParameters, owner_of
 from mbd_bridge.loads.derivatives.loops import independent_velocities, velocities_named
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.model import Model
@@ -115,16 +115,16 @@ def _held(
 ) -> tuple[int, ...] | None:
     """Return the independent velocities, None for all."""
     closed = model.has_loops and not loads.open_tree
-    if along == "fixed" or (along is None and not closed):
+    names = name_list("along", "actuated" if along is None else along, "coordinates")
+    if names == ("fixed",) or (along is None and not closed):
         return None
     if not closed:
         raise ModelError(
             f"along={along!r}: no loops are closed here, so that all coordinates are independent; "
             f"leave it out"
         )
-    if along == "independent":
+    if names == ("independent",):
         return independent_velocities(model)
-    names = name_list("along", "actuated" if along is None else along, "coordinates")
     if names == ("actuated",):
         active = actuated_velocities(model, actuated_joints(model, loads.actuated))
         return tuple(np.flatnonzero(active).tolist())
@@ -151,8 +151,8 @@ class Columns:
         numbers = [name for name in request.by if self._kind(name) == "p"]
         kinds = [self._kind(name) for name in request.by]
         self._heavy = tuple(range(len(model.links))) if INERTIAL_WORD in kinds else ()
-        of_elements = {name: self._now(name) for name in numbers if self._owner(name)}
-        self.elements = ElementParameters.of(model, self._elements, of_elements)
+        of_elements = [name for name in numbers if self._of_element(name)]
+        self.elements = ElementParameters.own(model, self._elements, of_elements)
         self.own = Parameters.own(model, [name for name in numbers if name not in of_elements])
         listed: dict[str, DerivativeColumn] = {}
         for name in request.by:
@@ -275,55 +275,45 @@ class Columns:
         return out
 
     def _kind(self, name: str) -> str:
-        """Return the input that a name is of, p for parameters."""
+        """Return the input that a name is of, p for parameters; parts may be called "q", too."""
+        model, (first, _, rest) = self.model, name.partition(".")
         if name in (*STATE, "t", "external", INERTIAL_WORD):
             return name
-        if INERTIAL_WORD in name.split(".")[-2:] and name.partition(".")[0]:
-            return INERTIAL_WORD
-        first, _, rest = name.partition(".")
-        if self._owner(name):
+        if self._of_element(name):
             return "p"
-        if first == "external" or (first in STATE and self._of_state(first, rest)):
+        links = [link.name for link in model.links]
+        heavy = [link for link in links if f"{name}.".startswith(f"{link}.{INERTIAL_WORD}.")]
+        if heavy:
+            return INERTIAL_WORD
+        if first in STATE and (rest in model.velocity_names or rest in model.joint_index):
             return first
-        return "p"
+        carrying = self.request.loads.links if first == "external" else ()
+        if any(f"{rest}.".startswith(f"{link}.") for link in carrying):
+            return first
+        if any(name.startswith(f"{part}.") for part in self._parts):
+            return "p"
+        if INERTIAL_WORD in name.split(".")[-2:]:
+            return INERTIAL_WORD
+        return first if first in (*STATE, "external") else "p"
 
-    def _of_state(self, first: str, rest: str) -> bool:
-        """Say whether a name that begins with q, v or a is of coordinates, not of such a part."""
-        model = self.model
-        if rest in model.velocity_names or rest in model.joint_index:
-            return True
-        parts = *(link.name for link in model.links), *model.joint_index
-        return first not in (*parts, *(loop.name for loop in model.loops), *self._elements)
+    @cached_property
+    def _parts(self) -> frozenset[str]:
+        """Names of links, joints and loops."""
+        model, links = self.model, (link.name for link in self.model.links)
+        return frozenset([*links, *model.joint_index, *(loop.name for loop in model.loops)])
 
-    def _owner(self, name: str) -> bool:
-        return name.rpartition(".")[0] in self._elements
-
-    def _now(self, name: str) -> Array:
-        """Return a force element's number as the only variant, (1,) or (1, n)."""
-        owner, _, word = name.rpartition(".")
-        element = self._elements[owner]
-        value = getattr(getattr(element, "element", element), word, None)
-        hints = {one.name: one.type for one in fields(getattr(element, "element", element))}
-        if hints.get(word) in (int, "int", "int | None"):
-            raise ModelError(
-                f"by: {name!r} is a whole number, {value!r}, and has no slope; compare machines "
-                f"that have others"
-            )
-        # of a name that it has not, and of what is no number, `ElementParameters.of` says so
-        known = isinstance(value, float | int | tuple) and not isinstance(value, bool)
-        numbers = np.array(value if known else 0.0, dtype=np.float64)
-        return numbers[None] if numbers.size > 1 else numbers.reshape(1)
+    def _of_element(self, name: str) -> bool:
+        """Say whether a name is of a force element; one may be called what a link is called."""
+        owner, word = owner_of(name)
+        element: Any = self._elements.get(owner)
+        known = word in vars(getattr(element, "element", element)) if element else False
+        return known or (element is not None and owner not in self._parts)
 
     def _element_columns(self) -> list[ParameterColumn]:
         if self.elements is None:
             return []
-        columns = []
-        for number, word, size in self.elements.places:
-            element = self.elements.given[number]
-            unit = self._elements[element.name].unit_of(word)
-            ends = [f".{k}" for k in range(size)] or [""]
-            columns += [ParameterColumn(f"{element.name}.{word}{end}", unit) for end in ends]
-        return columns
+        named = [(one, *owner_of(one.name)) for one in self.elements.columns]
+        return [one._replace(unit=self._elements[k].unit_of(word)) for one, k, word in named]
 
     def _columns(self, name: str) -> list[DerivativeColumn]:
         kind, model = self._kind(name), self.model
