@@ -256,6 +256,47 @@ def test_steps_that_end_where_tables_bend_have_derivatives():
     same(found.d_q[-1][:, 1], (ends[0] - ends[1]) / (2.0 * h), 1e-7)
 
 
+def test_prescribed_coordinates_stay_and_loops_close_behind_them():
+    bar, _, _ = linkage()
+    options = {"prescribed": {"crank": "0.7 + 12*t + t^2"}, "every": 100}
+    solver = bar.compile_simulation_derivatives(0.1, ["elbow.xyz.z"], **options)
+    own, ends, h = solver.columns[0].value, [], 1e-6
+    for sign in (1, -1):
+        machine = varied(bar, "elbow.xyz.z", sign * h)
+        start = machine.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 12.0})
+        values = {"elbow.xyz.z": own + sign * h}
+        run = bar.simulate(0.1, q=start.q, v=start.v, parameters=values, **options)
+        ends.append(np.concatenate([run.q[-1], run.v[-1]]))
+    start = bar.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 12.0})
+    found = solver(start.q, start.v)
+    rate = np.concatenate([found.d_q[-1], found.d_v[-1]])[:, 0]
+    same(rate, (ends[0] - ends[1]) / (2.0 * h), 1e-7)
+    same(solver.gradient(final=distance)(start.q, start.v).gradient, forward_gradient(found), 1e-11)
+    for by, along in (["v.crank"], None), (["elbow.xyz.z"], "rocker"):
+        with pytest.raises(ModelError, match=r"v\.crank|not prescribed"):
+            bar.compile_simulation_derivatives(0.1, by, along=along, **options)
+
+
+def test_wrenches_and_inputs_that_are_numbers_are_among_what_is_derived_by():
+    robot, q, v = tree()
+    options = {
+        "external": {"link3": [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]},
+        "torque": {"joint1": mbd.Input("push")},
+        "inputs": {"push": 0.3},
+    }
+    solver = robot.compile_simulation_derivatives(0.1, ["torque.joint1", "external"], **options)
+    found, h, ends = solver(q, v), 1e-4, []
+    assert found.column_names[:2] == ("torque.joint1", "external.link3.fx")
+    assert found.units == ("N m", "N", "N", "N", "N m", "N m", "N m")
+    for sign in (1, -1):
+        changed = {"external.link3.fz": 3.0 + sign * h, "torque.joint1": 0.3 - sign * h}
+        ends.append(solver(q, v, parameters=changed).q[-1])
+        given = {"link3": [1.0, 2.0, 3.0 + sign * h, 0.0, 0.0, 0.0]}
+        more = {"torque": {"joint1": 0.3 - sign * h}, "external": given}
+        same(ends[-1], robot.simulate(0.1, q=q, v=v, **more).q[-1], 1e-12)
+    same(found.d_q[-1, :, 3] - found.d_q[-1, :, 0], (ends[0] - ends[1]) / (2.0 * h), 1e-6)
+
+
 def test_other_values_share_the_machine_code_and_are_those_of_the_run():
     robot, q, v, solver = prepared("tree")
     values = {"link1.mass": 3.0, "spring.stiffness": 60.0, "torque.joint2": -0.5}

@@ -56,12 +56,18 @@ class LoopRates(NamedTuple):
     open: Array
 
 
-def independent_velocities(model: Model) -> tuple[int, ...]:
-    """Return velocities from which all others follow, farthest from a dead centre."""
-    choice = row_choice(model)
+def independent_velocities(model: Model, prescribed: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return velocities from which all others follow, farthest from a dead centre.
+
+    Parameters
+    ----------
+    prescribed : velocities that are known and not among them
+    """
+    choice = row_choice(model, prescribed)
     J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)]
+    J[:, list(prescribed)] = 0.0
     order = pivoted(J, SINGULAR, float(np.linalg.norm(J))).order
-    return tuple(sorted(map(int, order[choice.rank :])))
+    return tuple(sorted(set(map(int, order[len(choice.rows) :])) - set(prescribed)))
 
 
 def velocities_named(model: Model, names: tuple[str, ...]) -> tuple[int, ...]:

@@ -49,8 +49,26 @@ class OneDerivative(NamedTuple):
         return np.concatenate([self.force, self.moment], axis=-2)
 
 
+class OfColumns:
+    """What is derived by K numbers, its `columns`."""
+
+    columns: tuple[DerivativeColumn, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the K numbers."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the K numbers."""
+        return tuple(column.unit for column in self.columns)
+
+
 @dataclass(frozen=True, eq=False)
-class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these derivatives of loads"):
+class LoadDerivatives(
+    OfColumns, Tabular, Named[OneDerivative], entries="joint in these derivatives of loads"
+):
     """Derivatives of the loads of some joints by K numbers, at one state or at N states.
 
     Attributes
@@ -81,16 +99,6 @@ class LoadDerivatives(Tabular, Named[OneDerivative], entries="joint in these der
     def names(self) -> tuple[str, ...]:
         """The joints."""
         return self.loads.joints
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Names of the K numbers."""
-        return tuple(column.name for column in self.columns)
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Units of the K numbers."""
-        return tuple(column.unit for column in self.columns)
 
     @property
     def wrench(self) -> Array:

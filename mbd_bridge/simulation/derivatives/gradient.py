@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.base.arguments import function_or_none
 from mbd_bridge.base.errors import SolveError, StateError
+from mbd_bridge.kernels import Kernel, compile_kernel, gradient
 from mbd_bridge.kernels.march import March
 from mbd_bridge.loads.derivatives.request import DerivativeColumn
+from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.derivatives.marched import DerivedMotion, EqualSteps
-from mbd_bridge.simulation.derivatives.numbers import StateNumber, number_kernel
 from mbd_bridge.simulation.derivatives.result import untrusted
 from mbd_bridge.simulation.derivatives.steps import STATE
 from mbd_bridge.simulation.derivatives.until import Turn
@@ -22,6 +25,34 @@ from mbd_bridge.simulation.derivatives.until import Turn
 if TYPE_CHECKING:
     from mbd_bridge.forces.acts import StartStates
     from mbd_bridge.simulation.derivatives.solver import SimulationDerivativeSolver
+
+
+StateNumber = Callable[[Any, Array, Array], Any]
+"""(t, q, v) -> one number, made of + - * / and `mbd_bridge.functions`."""
+
+
+def number_kernel(model: Model, name: str, given: StateNumber | None) -> Kernel | None:
+    """Return the kernel of a number and its derivatives by t, q and v; None without a function.
+
+    Parameters
+    ----------
+    name : of the argument, for messages
+    """
+    function = function_or_none(name, given, "of (t, q, v)")
+    if function is None:
+        return None
+    sizes = {"t": 1, "q": model.nq, "v": model.nv}
+
+    def number(t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+        found = np.asarray(function(t[0], q, v)).reshape(-1)
+        if len(found) != 1:
+            raise StateError(
+                f"{name}: expected a function that returns one number, got {len(found)}"
+            )
+        return (found,)
+
+    outputs = ("value", *(f"by_{one}" for one in sizes))
+    return compile_kernel(gradient(number, sizes), sizes, outputs=outputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbd_bridge.base.errors import StateError, count, unknown_name
+from mbd_bridge.base.errors import count
 from mbd_bridge.base.table import Series, Table, Tabular
-from mbd_bridge.loads.derivatives.request import DerivativeColumn, per
+from mbd_bridge.loads.derivatives.request import DerivativeColumn, per, places_named
+from mbd_bridge.loads.derivatives.result import OfColumns
 from mbd_bridge.loads.derivatives.sensitivities import undetermined
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
@@ -16,7 +17,7 @@ from mbd_bridge.model.units import state_units
 
 
 @dataclass(frozen=True, eq=False)
-class SimulationDerivatives(Tabular):
+class SimulationDerivatives(OfColumns, Tabular):
     """A motion and its derivatives by K numbers, at R records.
 
     Attributes
@@ -45,22 +46,9 @@ class SimulationDerivatives(Tabular):
     held: tuple[str, ...] | None
     trusted: Array
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Names of the K numbers."""
-        return tuple(column.name for column in self.columns)
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Units of the K numbers."""
-        return tuple(column.unit for column in self.columns)
-
     def by(self, name: str) -> SimulationDerivatives:
         """Return the derivatives by some of the numbers: "q", "v.crank", "rod.xyz", "rod.xyz.x"."""
-        names = self.column_names
-        places = [k for k, one in enumerate(names) if f"{one}.".startswith(f"{name}.")]
-        if not places:
-            raise StateError(unknown_name("number in these derivatives", name, names))
+        places = places_named(self.columns, name)
         columns = tuple(self.columns[k] for k in places)
         names = ("d_q", "d_v", "d_end", "trusted")
         chosen = {name: getattr(self, name)[..., places] for name in names}

@@ -13,9 +13,12 @@ from mbd_bridge.base.options import part, with_options
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.derivatives.gradient import SimulationGradientSolver
+from mbd_bridge.simulation.derivatives.gradient import (
+    SimulationGradientSolver,
+    StateNumber,
+    number_kernel,
+)
 from mbd_bridge.simulation.derivatives.marched import DerivedMotion, StepGrid
-from mbd_bridge.simulation.derivatives.numbers import StateNumber, number_kernel
 from mbd_bridge.simulation.derivatives.result import SimulationDerivatives, untrusted
 from mbd_bridge.simulation.derivatives.start import StartColumns
 from mbd_bridge.simulation.derivatives.steps import STATE, StepDerivatives

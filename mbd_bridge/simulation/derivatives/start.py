@@ -24,8 +24,13 @@ from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels import Kernel, jacobian
-from mbd_bridge.loads.derivatives.loops import position_rates, velocities_named
+from mbd_bridge.loads.derivatives.loops import (
+    independent_velocities,
+    position_rates,
+    velocities_named,
+)
 from mbd_bridge.loads.derivatives.request import (
+    INERTIAL_WORD,
     WRENCH,
     Columns,
     DerivativeColumn,
@@ -33,7 +38,7 @@ from mbd_bridge.loads.derivatives.request import (
 )
 from mbd_bridge.loads.derivatives.solver import OPENED
 from mbd_bridge.loads.request import LoadRequest
-from mbd_bridge.model.parameters import ParameterValues
+from mbd_bridge.model.parameters import ParameterValues, value_rows
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, model_units
 from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
@@ -41,7 +46,7 @@ from mbd_bridge.simulation.signals.signal import Constant
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.rank import pivoted
-from mbd_bridge.solve.row_choice import closed_positions, row_choice
+from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
 
 GIVEN = ("torque", "external")
@@ -72,31 +77,29 @@ class StartColumns:
         names = tuple(dict.fromkeys(name_list("by", by, "what a simulation is derived by")))
         if not names:
             raise ModelError("by: expected at least one name, such as 'v' or 'LINK.mass'")
-        self._given = system
+        self._given, prescribed = system, set(system.prescribed_velocities)
         self.along = self._independent(along)
-        free = tuple(system.model.velocity_names[k] for k in self._free)
+        whole = range(system.model.nv) if self.along is None else self.along
+        free = tuple(system.model.velocity_names[k] for k in whole if k not in prescribed)
         others = [name for name in names if name.partition(".")[0] not in GIVEN]
         request = DerivativeRequest(LoadRequest((), forces=system.forces), tuple(others), free)
         self._columns = Columns(system.model, request)
         listed = {column.name: column for column in self._columns.columns}
-        for column in listed.values():
-            self._check(column)
+        for name in request.by:
+            if {column.input for column in listed.values() if column.by == name} - set("qvp"):
+                raise ModelError(
+                    f"by: {name!r}: a simulation is derived by q and v of its start, by numbers "
+                    f"of the machine and of force elements, torque and external"
+                )
+            if INERTIAL_WORD in name.split("."):
+                raise ModelError(
+                    f"by: {name!r}: of a simulation take LINK.mass, LINK.centre, LINK.inertia"
+                )
         for name in names:
             if name not in others:
                 listed |= {column.name: column for column in self._of_given(name)}
         order = {name: k for k, name in enumerate(names)}
         self.columns = tuple(sorted(listed.values(), key=lambda column: order[column.by]))
-
-    def _check(self, column: DerivativeColumn) -> None:
-        if column.input not in ("q", "v", "p"):
-            raise ModelError(
-                f"by: {column.by!r}: a simulation is derived by q and v of its start, by numbers "
-                f"of the machine and of force elements, torque and external"
-            )
-        if ".inertial" in column.name:
-            raise ModelError(
-                f"by: {column.by!r}: of a simulation take LINK.mass, LINK.centre, LINK.inertia"
-            )
 
     @cached_property
     def system(self) -> System:
@@ -138,17 +141,16 @@ class StartColumns:
                     f"{', '.join(names) or 'nothing'}; got {array.shape}"
                 )
             given = dict(zip(names, array.tolist(), strict=True))
-        listed, out = dict(by_name("parameters", given, "{'rod.mass': 2.0}")), held.copy()
+        listed, out = dict(by_name("parameters", given, "{'rod.mass': 2.0}")), held[None].copy()
         for column in self.columns:
             if column.input == "held" and column.name in listed:
-                value = as_floats(f"parameters[{column.name!r}]", listed.pop(column.name))
-                if value.shape or not np.isfinite(value):
-                    raise StateError(f"parameters[{column.name!r}]: expected one finite number")
-                out[column.number] = value
-        p = self._columns.values(listed) if listed else self._columns.p
-        if p.ndim > 1:
+                value = value_rows(column.name, listed.pop(column.name), 1)[:, 0]
+                out = np.repeat(out, len(value), axis=0) if len(out) == 1 else out
+                out[:, column.number] = value
+        p = np.atleast_2d(self._columns.values(listed) if listed else self._columns.p)
+        if len(out) > 1 or len(p) > 1:
             raise ModelError("parameters: one simulation has one value of each, not several")
-        return out, p
+        return out[0], p[0]
 
     def rates(
         self, rows: Sequence[int], q: Array, v: Array, p: Array
@@ -161,17 +163,15 @@ class StartColumns:
         p : the numbers of the machine
         """
         model, number = self._given.model, len(self.columns)
-        seeds = {name: np.zeros((size, number)) for name, size in self._sizes(len(p)).items()}
+        held = self._given.layout.sizes[0]
+        sizes = {"q": model.nv, "v": model.nv, "held": held, "p": len(p)}
+        seeds = {name: np.zeros((size, number)) for name, size in sizes.items()}
         for k, column in enumerate(self.columns):
             seeds[column.input][column.number, k] = 1.0
         trusted = np.ones(number, dtype=bool)
         if self.along is not None:
             trusted = self._close(list(rows), q, v, p, seeds)
         return seeds | {"q": position_rates(model, q, seeds["q"]).astype(np.float64)}, trusted
-
-    def _sizes(self, p: int) -> dict[str, int]:
-        nv = self._given.model.nv
-        return {"q": nv, "v": nv, "held": self._given.layout.sizes[0], "p": p}
 
     def rows(self, q: Array, v: Array, p: Array) -> tuple[int, ...] | None:
         """Return independent rows of the loops at a start that closes them.
@@ -191,11 +191,11 @@ class StartColumns:
         self, chosen: list[int], q: Array, v: Array, p: Array, seeds: dict[str, Array]
     ) -> Array:
         """Let dependent velocities follow; return which columns keep all rows closed."""
-        model, nv = self._given.model, self._given.model.nv
-        own = p[: len(self._columns.own.live)]
+        model, own = self._given.model, p[: len(self._columns.own.live)]
         _, _, phi_p, rate_q, rate_v, rate_p = self._opened(q, v, own)
         dp, rows = seeds["p"][: len(own)], 1.0 / model.row_scale[:, None]
-        moved = [k for k in range(nv) if k not in self._kept]
+        kept = (*(self.along or ()), *self._given.prescribed_velocities)
+        moved = [k for k in range(model.nv) if k not in kept]
         J = model.scaled_jacobian(rate_v)
         A = J[np.ix_(chosen, moved)]
         if len(chosen) != len(moved) or pivoted(A, SINGULAR).rank < len(moved):
@@ -237,18 +237,6 @@ class StartColumns:
         names = ("phi", "rate", "phi_p", "rate_q", "rate_v", "rate_p")
         return model_kernel(model, "loop_rates", sizes, names, derived, ("loop rates", own))
 
-    @property
-    def _kept(self) -> tuple[int, ...]:
-        """Velocities that do not follow from the loops."""
-        return (*(self.along or ()), *self._given.prescribed_velocities)
-
-    @property
-    def _free(self) -> tuple[int, ...]:
-        """Velocities that a start may have any of."""
-        prescribed = self._given.prescribed_velocities
-        whole = range(self._given.model.nv) if self.along is None else self.along
-        return tuple(k for k in whole if k not in prescribed)
-
     def _independent(self, along: Iterable[str] | str | None) -> tuple[int, ...] | None:
         """Return the independent velocities, None for all."""
         system, model = self._given, self._given.model
@@ -264,15 +252,10 @@ class StartColumns:
                 "from others; take along='fixed'"
             )
         prescribed = system.prescribed_velocities
-        choice = row_choice(model, prescribed)
         if along in (None, "independent"):
-            J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)]
-            J[:, list(prescribed)] = 0.0
-            order = pivoted(J, SINGULAR, float(np.linalg.norm(J))).order
-            chosen = set(map(int, order[len(choice.rows) :])) - set(prescribed)
-            return tuple(sorted(chosen))
+            return independent_velocities(model, prescribed)
         found = velocities_named(model, name_list("along", along, "coordinates"))
-        wanted = model.nv - len(choice.rows) - len(prescribed)
+        wanted = model.nv - len(row_choice(model, prescribed).rows) - len(prescribed)
         if len(found) != wanted or set(found) & set(prescribed):
             raise ModelError(
                 f"along: expected as many coordinates that are not prescribed as there are degrees "
@@ -300,10 +283,10 @@ class StartColumns:
                 DerivativeColumn(word, unit, name, "held", number)
                 for (word, unit), number in zip(words, numbers, strict=True)
             ]
-        found = [column for column in listed if f"{column.name}.".startswith(f"{name}.")]
-        if not found:
+        places = [k for k, x in enumerate(listed) if f"{x.name}.".startswith(f"{name}.")]
+        if not places:
             raise ModelError(
                 f"by: {unknown_name('number', name, [column.name for column in listed])}; of "
                 f"torque= and external= those that are numbers, the same at all times, can be named"
             )
-        return found
+        return [listed[k] for k in places]

@@ -12,7 +12,7 @@ x' = f(x, u, h), as it is computed, with its projection onto constraints.
     x̄ = f_xᵀ x̄' + w,   ū = ū' + f_uᵀ x̄'
 
 Of implicit steps Newton's iterations are derived as they are written out, with a matrix that each
-step forms: what they leave open, the derivative does not see twice.
+step forms: the derivative is that of the numbers that come out.
 """
 
 from __future__ import annotations
