@@ -49,6 +49,12 @@ SAYS = {
     "24": ["-0.5759 m at 6.77 s", "-2159.08 N; m r w^2 is 2160 N"],
     "25": ["25.0 mm", "bending  hangs down after 0.5574 s", "rigid    hangs down after 0.5595 s"],
     "26": ["hangs by 0.68 mm", "bends by 3.36 mm", "and by 0.247 mm after the stop"],
+    "29": [
+        "theta1 574 N m theta3 156 N m",
+        "theta3: up to 0.20 degrees off the course",
+        "lower     bends by 6.1 mm",
+        "flexible: pin C carries 633 N",
+    ],
     "28": [
         "joint 2 turned: at most 1830 N m, x reaction 1845 N",
         "105 non-recursive, 262 recursive",

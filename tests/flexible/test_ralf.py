@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import simpson
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.formulas import structure
@@ -141,6 +142,37 @@ def test_the_arm_moves_alike_whichever_angles_describe_it():
     expected = in_the_papers(run.q)
     assert np.abs(expected - run.q).max() > 5e-3
     assert np.abs(other.q - expected).max() < 1e-9
+
+
+def torque_driven(arm, seconds, step):
+    """Torques of the rigid arm on another one, from rest under its weight; the rigid arm's run."""
+    joints = ("theta1", "theta3")
+    rigid = mbd.load(OWN / "ralf.urdf", flexible=())
+    q = rigid.assemble(GUESS, fixed=joints).q
+    course = rigid.simulate(seconds, q=q, prescribed=COMMAND)
+    torque = {name: (course.time, course.prescribed_forces[name]) for name in joints}
+    held = mbd.System(arm, prescribed={name: str(GUESS[name]) for name in joints})
+    rest = mbd.linear.equilibrium(held, near=GUESS)
+    every = round(1e-3 / step)
+    run = arm.simulate(seconds, step=step, every=every, q=rest.q, torque=torque)
+    columns = [arm.coordinate_names.index(name) for name in joints]
+    off = run.q[:, columns] - course.q[:, [rigid.coordinate_names.index(name) for name in joints]]
+    power = sum(run.v[:, k] * torque[name][1] for k, name in zip(columns, joints, strict=True))
+    return run, off, power
+
+
+def test_torques_of_the_rigid_arm_take_a_stiff_one_along_its_course_and_do_the_work(ralf):
+    """Off the course by 1/E; whichever angles describe it: no torque acts in theta2."""
+    links = read_flexible(OWN / "ralf.flex.yaml")
+    stiff = [replace(one, beam=replace(one.beam, E=25 * 70e9)) for one in links]
+    run, off, power = torque_driven(ralf, 0.4, 2e-4)
+    gained = np.ptp(run.energy[[0, -1]])
+    assert abs(simpson(power, x=run.time)) == pytest.approx(gained, rel=1e-3)
+    _, less, _ = torque_driven(mbd.load(OWN / "ralf.urdf", flexible=stiff), 0.4, 4e-5)
+    assert np.abs(off).max() > 1e-3
+    assert np.abs(off).max() / np.abs(less).max() == pytest.approx(25, rel=0.3)
+    _, same, _ = torque_driven(in_the_papers_angles(), 0.4, 2e-4)
+    assert np.abs(same - off).max() < 1e-9
 
 
 @pytest.mark.parametrize(
