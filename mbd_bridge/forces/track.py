@@ -135,12 +135,14 @@ class Track(ForceElement):
         places = [np.asarray(at.position, dtype=float) for at in band]
         return float(sum(np.linalg.norm(np.diff(places, axis=0), axis=1)))
 
-    def _band(self) -> list[Point]:
+    @property
+    def band(self) -> list[Point]:
+        """Where its band is held, from front to rear: link and point."""
         return [at for at in (self.front, *self.wheels, self.rear) if at is not None]
 
     def _places(self, model: Model, q: Array, v: Array) -> list[Placed]:
         state = state_vectors(model, q, v, "root")
-        return [placed(model, state, link, np.array(point)) for link, point in self._band()]
+        return [placed(model, state, link, np.array(point)) for link, point in self.band]
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrenches on wheels and ends, and the report."""
@@ -198,5 +200,5 @@ class Track(ForceElement):
 
     def link_numbers(self, model: Model) -> tuple[int, ...]:
         """Return the links of its wheels, and of the ends of its band if it has one."""
-        points = self._band() if self.stiffness else self.wheels
+        points = self.band if self.stiffness else self.wheels
         return tuple(dict.fromkeys(model.link_number(link) for link, _ in points))

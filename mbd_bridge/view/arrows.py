@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.files.surface import Colour, Surface
-from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring
+from mbd_bridge.forces import Bushing, ForceElement, HydropneumaticUnit, PointSpring, Track
 from mbd_bridge.forces.points import PointElement, link_or_ground
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, axis_angle_matrix, homogeneous
@@ -161,6 +161,7 @@ def _turn(angle: float) -> Array:
 
 SPRING: Colour = (0.93, 0.66, 0.10, 1.0)
 OTHER: Colour = (0.45, 0.36, 0.60, 1.0)
+BAND: Colour = (0.20, 0.20, 0.22, 1.0)
 ROD: Colour = (0.50, 0.52, 0.56, 1.0)
 
 TURNS = 5
@@ -202,6 +203,9 @@ def connectors(model: Model, forces: Iterable[ForceElement]) -> list[Connector]:
             pairs = zip(element.links, element.points, strict=True)
             ends = tuple(_end(model, link, point) for link, point in pairs)
             connected.append(Connector(element.name, SPRING if coil else OTHER, coil, ends))
+        elif isinstance(element, Track) and element.stiffness:
+            places = [_end(model, *place) for place in element.band]
+            connected += [Connector(element.name, BAND, False, pair) for pair in pairwise(places)]
     for cut in model.cuts:
         if cut.type == "distance":
             ends = ((cut.predecessor, cut.a.translation), (cut.successor, cut.b.translation))

@@ -7,6 +7,7 @@ The ground under a machine: tiles whose edges are a round length, so that they a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,12 +16,13 @@ import numpy as np
 from mbd_bridge.base.errors import warn
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.surface import Colour, Surface
+from mbd_bridge.forces import ForceElement
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.loads import JointLoads
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, homogeneous
 from mbd_bridge.solve.dynamics import prepare_placements
-from mbd_bridge.view import arrows as look
+from mbd_bridge.view import arrows as look, solids
 from mbd_bridge.view.arrows import Arrows, Heads, connectors, ends_of, springs
 from mbd_bridge.view.bending import SLICES
 from mbd_bridge.view.marks import Marks
@@ -68,6 +70,28 @@ def _tiles(edge: float, parity: int) -> Surface:
     return Surface(np.column_stack([flat, np.zeros(len(flat))]), triangles)
 
 
+ROAD: Colour = (0.60, 0.61, 0.64, 1.0)
+ALONG, ACROSS = 400, 24
+"""Places at which the height of a road is taken, along and across where it varies there."""
+
+
+def road_pieces(forces: Iterable[ForceElement], points: Array) -> list[Piece]:
+    """Return the roads under wheels that are not level, where the machine comes."""
+    found = {id(road): road for one in forces if (road := getattr(one, "road", None)) is not None}
+    low, high = points.min(axis=0)[:2], points.max(axis=0)[:2]
+    wide = 0.25 * (high - low).min()
+    pieces = []
+    for road in found.values():
+        if road.is_level and not road.varies_across:
+            continue
+        x = np.linspace(low[0] - wide, high[0] + wide, ALONG)
+        y = np.linspace(low[1] - wide, high[1] + wide, ACROSS if road.varies_across else 2)
+        z = np.broadcast_to(road(x[:, None], y), (len(x), len(y)))
+        rows = np.stack(np.broadcast_arrays(x[:, None], y, z), axis=-1)
+        pieces.append(Piece(solids.net(rows), ROAD, np.eye(4)))
+    return pieces
+
+
 LONGEST = 0.38
 """Longest arrow, relative to what the machine spans in its motion."""
 
@@ -80,7 +104,7 @@ SAMPLES = 60
 FIGURES = 4
 """Significant digits of numbers in pictures."""
 
-KEPT = ("scene", "_placements", "reach", "span", "seen", "marks")
+KEPT = ("scene", "_placements", "reach", "span", "size", "seen", "marks")
 """What takes of the same machine share."""
 
 SIDES = (*np.eye(3), *-np.eye(3))
@@ -250,13 +274,20 @@ class Take:
     @cached_property
     def marks(self) -> Marks:
         """Marks of the machine's size."""
+        return Marks(self.model, PIN * self.size)
+
+    @cached_property
+    def size(self) -> float:
+        """What the machine spans in its first state, m."""
         corners = self.scene.corners(self.bodies(self.source.q[:1]))
-        return Marks(self.model, PIN * float(np.linalg.norm(np.ptp(corners, axis=0))))
+        return float(np.linalg.norm(np.ptp(corners, axis=0)))
 
     def floor(self) -> list[Piece]:
         """Return the ground, where it is wanted and gravity points down to it."""
         sideways = np.abs(self.model.gravity[:2]).max() > 1e-9 or self.model.gravity[2] > 0.0
-        return [] if sideways or not self.overlays.ground else ground(self.reach)
+        if sideways or not self.overlays.ground:
+            return []
+        return ground(self.reach) + road_pieces(self.source.forces, self.reach)
 
     def moment(self, time: float) -> Moment:
         """Return what is to be seen at a time, s."""
@@ -274,7 +305,8 @@ class Take:
         arrows, names = self._external(state, bodies)
         over, labels = over + arrows, labels + names
         machine = self.scene.pieces(bodies[0])
-        machine += springs(self.model, self.source.forces, bodies[0], self.span)
+        wide = min(self.span, 2.0 * self.size)  # of a vehicle that travels far: its own size
+        machine += springs(self.model, self.source.forces, bodies[0], wide)
         pins = [mark.on(bodies[0]) for mark in self.marks.joints()] if self.has_pins else []
         return Moment(machine, pins, over, labels)
 

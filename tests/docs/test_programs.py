@@ -83,6 +83,25 @@ def test_kimyoo97s_forms_and_ours_end_alike_on_a_four_bar_and_on_the_car() -> No
         assert max(own.left.max() for own in steps.values()) < 1e-9
 
 
+def test_the_page_prints_the_residuals_of_kimyoo97s_car() -> None:
+    """Settling, of ours and of the projected form; steps of 5 ms, residuals of 10 ms."""
+    kimyoo97 = program("verification/kimyoo97.py")
+    case = kimyoo97.falling_car()
+    steps = rows("verification.md", "steps (rejected); longest step 5 ms")
+    left = rows("verification.md", "residual, relative to the car's size; longest step 10 ms")
+    names = {
+        "ours: projection, qr, svd": lambda h: kimyoo97.ours(case, "svd", h),
+        "the paper's form, projected basis": lambda h: kimyoo97.printed(case, True, h),
+    }
+    for name, run in names.items():
+        found = run(5e-3)
+        count, rejected = map(int, re.findall(r"\d+", steps[name][0]))
+        assert abs(len(found.time) - count) <= 0.02 * count and found.rejected == rejected, name
+        residual = run(1e-2).left
+        for shown, own in zip(left[name], (np.median(residual), residual.max()), strict=False):
+            assert np.isclose(float(shown), own, rtol=0.5), name  # near to rounding
+
+
 def test_the_page_prints_the_steps_and_errors_of_kimyoo97s_four_bar() -> None:
     kimyoo97 = program("verification/kimyoo97.py")
     case = kimyoo97.turning_bar()

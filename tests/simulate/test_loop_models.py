@@ -19,7 +19,7 @@ COUNTS = {  # coordinates (velocities), rows, independent rows
     "four_bar": (3, 5, 2),
     "geared_five_bar": (4, 3, 3),
     "knee_linkage_leg": (9, 3, 3),
-    "macpherson_car": (23, 14, 14),
+    "macpherson_car": (29, 20, 20),
     "ralf": (4, 5, 2),
     "rrc_arm_gripping": (7, 6, 6),
     "rssr": (5, 3, 3),
@@ -74,7 +74,8 @@ def test_a_second_of_motion_keeps_energy_and_closure(name):
     machine = mbd.load(own_urdfs()[name], flexible=())
     at = machine.assemble(**STARTS[name])
     torque = _holding_forces(machine, at.q) if name == "stewart" else {}
-    run = machine.simulate(1.0, q=at.q, v=at.v, torque=torque or None, every=10, forces=())
+    seconds = 0.4 if name == "macpherson_car" else 1.0  # without coils it soon falls past its stops
+    run = machine.simulate(seconds, q=at.q, v=at.v, torque=torque or None, every=10, forces=())
     assert run.finished
     assert run.closure.max() < CLOSED
     columns = [machine.coordinate_names.index(joint) for joint in torque]

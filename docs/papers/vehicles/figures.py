@@ -113,7 +113,8 @@ def car() -> None:
         ax.set_ylabel(name)
     axes[1].set_ylim(-0.15, 0.15)
     save(figure, "macpherson_car")
-    run.render(PICTURES / "macpherson_car_seen.png", time=6.0, view=(40, 15), size=(720, 420))
+    look = {"view": (-140, 20), "size": (720, 420), "joints": False}
+    run.render(PICTURES / "macpherson_car_seen.png", time=6.0, **look)
 
 
 def six() -> None:
@@ -188,11 +189,11 @@ def implicit_car() -> list[list[str]]:
     """Print and return, by step, how far the car is off: Runge-Kutta, implicit Newmark."""
     made, rows = example("lane_change"), []
     start = {"q": made["q"], "v": made["v"]}
-    exact = made["system"].simulate(8.0, step=5e-4, every=40, **start)
+    exact = made["stiff"].simulate(8.0, step=5e-4, every=40, **start)
     for h in (0.002, 0.005, 0.01, 0.02):
         row = [f"{1e3 * h:g}"]
         for name in ("rk4", "newmark"):
-            run = made["system"].simulate(
+            run = made["stiff"].simulate(
                 8.0, step=h, every=round(0.02 / h), integrator=name, check=False, **start
             )
             row += [f"ends at {run.time[-1]:.2f} s", ""]

@@ -118,13 +118,13 @@ class FlexibleLink:
     damping : of the modes
     stiffening : whether the shortening of the bent axis, second order in the coordinates, is
         kept: stiffening by rotation, softening by pressure
-    slope : whether what is attached turns with the section there; False: it moves with the section
-        but keeps the axes of the undeformed link, so that a joint's angle counts from these
-        (LeeJoo90 (52)), and a moment there does no work on the modes
     stations : name -> m along the beam (of a modal basis: number of the node, from 0): links
         LINK.NAME without mass that move with the section there, to which forces, loads and loops
         can be attached. Joints on the link, its loop ends and its end (LINK.tip) have stations
         without being named
+    slope : whether what is attached turns with the section there; False: it moves with the section
+        but keeps the axes of the undeformed link, so that a joint's angle counts from these
+        (LeeJoo90 (52)), and a moment there does no work on the modes
     """
 
     link: str
@@ -132,8 +132,8 @@ class FlexibleLink:
     modes: Modes = Modes()
     damping: Damping = Damping()
     stiffening: bool = False
-    slope: bool = True
     stations: Mapping[str, float] = field(default_factory=dict)
+    slope: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.link, str):
