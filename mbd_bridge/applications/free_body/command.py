@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "one of its components (elbow.fx); or times in s, the nearest rows of MOTION "
         "(where it has stamps of a clock: s after the first)",
     )
-    add_output(parser, ".csv, .bdf, .dat, .nas or .blk")
+    add_output(parser, ".csv, .bdf, .dat, .nas, .blk, .inp or .comm")
     parser.add_argument(
         "--length", choices=("m", "mm"), default="m", help="unit of length in bulk data (m)"
     )
@@ -60,6 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="write a coordinate system of this number into bulk data and use it; else the basic "
         "system is the link's frame",
+    )
+    parser.add_argument(
+        "--mass",
+        choices=("points", "distributed"),
+        default="points",
+        help="gravity and inertia in .inp and .comm: forces at points, or loads on the model's "
+        "own mass (points)",
     )
     along.add_arguments(parser)
 
@@ -89,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     body = instants.body(*wanted)
     if options.output is not None:
         choices = {"length": options.length, "first": options.first, "system": options.system}
-        body.write(options.output, **choices)
+        body.write(options.output, mass=options.mass, **choices)
     console = screen.stdout()
     screen.show(console, f"{body.link}: forces on it, in its axes, moments about the points")
     for table in body.tables():

@@ -1,4 +1,7 @@
-"""A free body as a file: a table (CSV) or loads for a finite element model (Nastran bulk data)."""
+"""A free body as a file: a table (CSV) or loads for a finite element model.
+
+Nastran's bulk data are written here, the cards of other programs by `cards`.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,19 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge.applications.free_body.cards import (
+    CARD_FORMATS,
+    Case,
+    Mass,
+    Point,
+    field_of,
+    text_of,
+)
 from mbd_bridge.applications.free_body.free_body import GRAVITY, INERTIA, FreeBody, LinkAction
 from mbd_bridge.base.errors import StateError, one_of
 from mbd_bridge.files.tables.text import no_formula
@@ -197,17 +209,31 @@ def write_free_body(
     length: str = "m",
     first: int = 1,
     system: int = 0,
+    mass: Mass = "points",
 ) -> None:
-    """Write a free body: .csv as a table, .bdf (.dat, .nas, .blk) as Nastran bulk data.
+    """Write a free body: .csv as a table; .bdf (.dat, .nas, .blk), .inp or .comm as load cards.
 
     Parameters
     ----------
-    length : "m" or "mm" (N and N mm), bulk data only
-    first : number of the first grid; of the first load set too, bulk data only
-    system : number of the coordinate system to write in, 0 for the basic one, bulk data only
+    length : "m" or "mm" (N and N mm), of cards
+    first : number of the first point; of the first load set too, of cards
+    system : number of the coordinate system to write in, 0 for the basic one, of bulk data
+    mass : gravity and inertia as forces at "points", or "distributed" as loads on the model's own
+        mass, of .inp and .comm
     """
     check_output(path)
-    if Path(path).suffix.lower() in BULK:
+    suffix = Path(path).suffix.lower()
+    one_of("mass", mass, get_args(Mass), StateError)
+    if suffix not in CARD_FORMATS and mass != "points":
+        raise StateError(
+            f"mass={mass!r} is for {' and '.join(CARD_FORMATS)}; bulk data have sets of "
+            f"gravity and inertia to leave out"
+        )
+    if suffix in CARD_FORMATS:
+        if system:
+            raise StateError(f"system is for bulk data; {suffix} is in the axes of the link")
+        text = cards(body, suffix, length=length, first=first, mass=mass)
+    elif suffix in BULK:
         text = bulk_data(body, length=length, first=first, system=system)
     else:
         text = table(body)
@@ -218,10 +244,9 @@ def write_free_body(
 def check_output(path: str | os.PathLike[str]) -> None:
     """Refuse a file of another kind, or that cannot be written, before work is done."""
     suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", *BULK):
-        raise StateError(
-            f"a free body is not written as {suffix!r}; available: .csv, {', '.join(BULK)}"
-        )
+    known = (".csv", *BULK, *CARD_FORMATS)
+    if suffix not in known:
+        raise StateError(f"a free body is not written as {suffix!r}; available: {', '.join(known)}")
     check_place(path)
 
 
@@ -257,43 +282,83 @@ def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int 
     ``... + 2`` of gravity and inertia, and their sum ``... + 0``, which is in equilibrium. Rounding
     errors are zero, and vectors of zeros have no card.
     """
-    if first < 1:
-        raise StateError(f"expected a first number from 1, got {first}")
-    factor, unit = LENGTHS[one_of("length", length, LENGTHS, StateError)], f"N {length}"
-    acting = _spread_out(body)
-    count = 1 if body.nodes is None else len(body.nodes.names)
-    outer = len(acting) - 2 * count  # gravity and inertia share the last grids
-    grids = []
-    for k, one in enumerate(acting[: outer + count]):
-        what = f"joint {one.name} to {one.other}" if one.other else one.name
-        if k >= outer:
-            what = "centre of mass" if body.nodes is None else body.nodes.names[k - outer]
-        name = f"{what} of {body.link}" if k >= outer else f"{what}, on {body.link}"
-        grids.append(GridPoint(first + k, f"grid {first + k}: {name}", one.point * factor))
+    outer, cases = _cases(body, length, first)
+    grids = [GridPoint(x.number, f"grid {x.number}: {x.name}", x.place) for x in cases[0].points]
     loads: list[LoadSet | Combination] = []
-    for k, time in enumerate(body.time.tolist()):
+    for k, case in enumerate(cases):
         number = first - 1 + STEP * (k + 1)
-        label = f"{body.labels[k]}; " if body.labels[k] else ""
-        said = f"instant {k + 1}, t = {time:.9g} s: {label}residual {body.residual[k]:.1e}"
-        wrenches = [_cleaned(body, one.wrench[k]) for one in acting]
-        for wrench in wrenches:
-            wrench[3:] *= factor
-        outside: dict[int, ArrayLike] = {first + j: wrenches[j] for j in range(outer)}
-        mass: dict[int, ArrayLike] = {
-            first + j: wrenches[j] + wrenches[j + count] for j in range(outer, outer + count)
-        }
+        outside, mass = (
+            {point.number: point.wrench for point in part}
+            for part in (case.points[:outer], case.points[outer:])
+        )
         parts = [
-            LoadSet(number + 1, f"set {number + 1}: joints and outside\n{said}", outside),
+            LoadSet(number + 1, f"set {number + 1}: joints and outside\n{case.said}", outside),
             LoadSet(number + 2, f"set {number + 2}: gravity and inertia\n{_moves(body, k)}", mass),
         ]
         used = [part.number for part in parts if np.any(np.array([*part.wrenches.values()]))]
         if used:
             loads.append(Combination(number, f"set {number}: all of it, in equilibrium", used))
         loads += parts
-    units = f"units: {length}, N, {unit}"
     place = "the basic system" if system == 0 else f"the coordinate system {system}"
-    words = [*_words(body), units, f"{place} is the frame of the link"]
+    words = [*_words(body), _units(length), f"{place} is the frame of the link"]
     return nastran_text(words, grids, loads, system)
+
+
+def cards(
+    body: FreeBody, suffix: str, *, length: str = "m", first: int = 1, mass: Mass = "points"
+) -> str:
+    """Return a free body as cards of another program; see `cards.CARD_FORMATS`."""
+    outer, cases = _cases(body, length, first)
+    if mass == "distributed":
+        if body.nodes is not None:
+            raise StateError(
+                f"{body.link} bends: its inertia is no load of a rigid motion; use mass='points'"
+            )
+        centre = body.acting[-1].point
+        fields = [field_of(body, k, centre, LENGTHS[length]) for k in range(len(cases))]
+        cases = [
+            case._replace(points=case.points[:outer], field=field)
+            for case, field in zip(cases, fields, strict=True)
+        ]
+    said = [case._replace(said=f"{case.said}\n{_moves(body, k)}") for k, case in enumerate(cases)]
+    words = [line for text in (*_words(body), _units(length)) for line in textwrap.wrap(text, 70)]
+    return text_of(CARD_FORMATS[suffix], words, said)
+
+
+def _units(length: str) -> str:
+    return f"units: {length}, N, N {length}"
+
+
+def _cases(body: FreeBody, length: str, first: int) -> tuple[int, list[Case]]:
+    """Return how many points are joints and outside, and of each instant all points.
+
+    The last points are the centre of mass, or the nodes of a link that bends.
+    """
+    if first < 1:
+        raise StateError(f"expected a first number from 1, got {first}")
+    factor = LENGTHS[one_of("length", length, LENGTHS, StateError)]
+    acting = _spread_out(body)
+    count = 1 if body.nodes is None else len(body.nodes.names)
+    outer = len(acting) - 2 * count  # gravity and inertia share the last points
+    names = []
+    for k, one in enumerate(acting[: outer + count]):
+        what = f"joint {one.name} to {one.other}" if one.other else one.name
+        if k >= outer:
+            what = "centre of mass" if body.nodes is None else body.nodes.names[k - outer]
+        names.append(f"{what} of {body.link}" if k >= outer else f"{what}, on {body.link}")
+    cases = []
+    for k, time in enumerate(body.time.tolist()):
+        label = f"{body.labels[k]}; " if body.labels[k] else ""
+        said = f"instant {k + 1}, t = {time:.9g} s: {label}residual {body.residual[k]:.1e}"
+        wrenches = np.array([_cleaned(body, one.wrench[k]) for one in acting])
+        wrenches[:, 3:] *= factor
+        wrenches[outer : outer + count] += wrenches[outer + count :]
+        points = [
+            Point(first + j, name, acting[j].point * factor, wrenches[j])
+            for j, name in enumerate(names)
+        ]
+        cases.append(Case(said, points))
+    return outer, cases
 
 
 def _spread_out(body: FreeBody) -> list[LinkAction]:

@@ -270,11 +270,12 @@ class FreeBody(Tabular, Named[LinkAction], entries="wrench on {0.link!r}"):
         length: Literal["m", "mm"] = "m",
         first: int = 1,
         system: int = 0,
+        mass: Literal["points", "distributed"] = "points",
     ) -> None:
-        """Write a table (.csv) or Nastran bulk data (.bdf); see `files.write_free_body`."""
+        """Write a table (.csv) or load cards (.bdf, .inp, .comm); see `files.write_free_body`."""
         from mbd_bridge.applications.free_body.files import write_free_body
 
-        write_free_body(self, path, length=length, first=first, system=system)
+        write_free_body(self, path, length=length, first=first, system=system, mass=mass)
 
     def tables(self) -> tuple[Table, ...]:
         """Return all that acts on the link, an instant each; see `_table` for all of them."""
