@@ -34,6 +34,9 @@ SAYS = {
         "carries the same: True",
     ],
     "11": ["loads.png     6 panels", "RMS 33.5 N m", "fy (undetermined), mx (undetermined)"],
+    "30": ["counterweights [-0.08635 -0.35325] kg m", "7.576 N m; by chance 7.58"],
+    "31": ["118.4 straight, 60.0 after", "629.1 straight, 366.3 after"],
+    "32": ["1319.78 N in ", "1320.91 N in 210 tries"],
     "12": [
         "kB, read back the same: True",
         "h5py:   113.743 N",

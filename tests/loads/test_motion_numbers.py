@@ -7,7 +7,7 @@ import mbd_bridge as mbd
 from mbd_bridge.applications.durability import equivalent_range, rainflow, spectrum
 from mbd_bridge.applications.durability.cycles import cycle_places
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.loads.derivatives import KnotMotion
+from mbd_bridge.loads.derivatives import KnotMotion, smallest_peak
 from tests.robots import OWN
 
 ARM, MOTION = OWN / "kuka_iiwa.urdf", OWN / "kuka_iiwa_motion.csv"
@@ -103,3 +103,37 @@ def test_knots_that_do_not_fit_are_refused():
     ):
         with pytest.raises(StateError, match=said):
             call()
+
+
+def test_the_smallest_peak_is_where_two_loads_tie():
+    centre = np.array([1.0, -2.0, 0.5])
+
+    def rows(x):  # |x0 - c| of three: least at 1.5, half way between the outer ones
+        return x[0] - centre, np.ones((3, 1))
+
+    best = smallest_peak(rows, [3.0], [(-5.0, 5.0)])
+    np.testing.assert_allclose([best.x[0], best.fun], [-0.5, 1.5], atol=1e-7)
+    np.testing.assert_allclose(smallest_peak(rows, [0.3], [(0.0, 5.0)]).x, [0.0], atol=1e-9)
+
+
+def test_the_smallest_peak_does_not_depend_on_units():
+    rng = np.random.default_rng(3)
+    A, b = rng.normal(size=(40, 2)), rng.normal(size=40)
+
+    def found(unit, size):
+        bounds = [(-9.0 * unit, 9.0 * unit)] * 2
+        best = smallest_peak(
+            lambda x: (size * (A @ x / unit - b), size * A / unit), [unit, 0], bounds
+        )
+        return best.x / unit, best.fun / size
+
+    np.testing.assert_allclose(found(1e-4, 1e5)[0], found(1.0, 1.0)[0], atol=1e-6)
+    np.testing.assert_allclose(found(1e-4, 1e5)[1], found(1.0, 1.0)[1], rtol=1e-7)
+
+
+def test_loads_that_do_not_fit_their_numbers_are_refused():
+    for bounds in ([(0.0, 1.0)], [(0.0, 1.0), (1.0, 1.0)]):
+        with pytest.raises(StateError, match=r"\(least, largest\) for each of 2 numbers"):
+            smallest_peak(lambda x: (x, np.eye(2)), [0.0, 0.5], bounds)
+    with pytest.raises(StateError, match=r"slopes \(N, 1\), got \(3,\) and \(3, 2\)"):
+        smallest_peak(lambda x: (np.zeros(3), np.zeros((3, 2))), [0.5], [(0.0, 1.0)])

@@ -4,6 +4,7 @@ from mbd_bridge.loads.derivatives.gradient import GradientSolver, NumberGradient
 from mbd_bridge.loads.derivatives.knots import KnotMotion
 from mbd_bridge.loads.derivatives.request import DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
+from mbd_bridge.loads.derivatives.smallest_peak import smallest_peak
 from mbd_bridge.loads.derivatives.solver import DerivativeSolver
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "KnotMotion",
     "LoadDerivatives",
     "NumberGradient",
+    "smallest_peak",
 ]
