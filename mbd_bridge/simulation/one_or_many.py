@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-import numpy as np
-
+from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError, whole_number
 from mbd_bridge.base.options import given, part, with_options
 from mbd_bridge.model import Model
@@ -76,5 +75,9 @@ def simulate(
 def _given_for_many(system: System, options: StateOptions) -> list[str]:
     """Return the names of what is given for several trajectories."""
     state = {"q": options["q"], "v": options["v"]}
-    several = [name for name, value in state.items() if value is not None and np.ndim(value) == 2]
+    several = [
+        name
+        for name, value in state.items()
+        if value is not None and as_floats(name, value).ndim == 2
+    ]
     return [*several, *system.numbers_of, *system.states.numbers(options["z"])]

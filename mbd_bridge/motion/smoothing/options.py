@@ -28,7 +28,7 @@ class Smoothing:
     cutoff: float | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise StateError(
                 f"smooth: expected one of {', '.join(METHODS)}, got {self.method!r:.60}"
             )
