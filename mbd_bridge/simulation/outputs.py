@@ -147,9 +147,21 @@ class Outputs:
         }
 
     def values(
-        self, acting: Acting, rows: Sequence[int], q: Array, v: Array, t: Array, found: Closed
+        self,
+        acting: Acting,
+        rows: Sequence[int],
+        q: Array,
+        v: Array,
+        t: Array,
+        found: Closed,
+        beside: Sequence[Array] = (),
     ) -> tuple[Array, ...]:
-        """Return the arrays, in the order of the names, from the acceleration that a step found."""
+        """Return the arrays, in the order of the names, from the acceleration that a step found.
+
+        Parameters
+        ----------
+        beside : what the step computes anyway: all of its stages have what one of them needs
+        """
         model = acting.model
         lam = minimum_norm_multipliers(
             model, rows, acting.system.prescribed_velocities, q, v, found.lam
@@ -171,7 +183,8 @@ class Outputs:
                 known = q, v, found.a, external, own, within
                 return selected_loads(model, self.selection, *known, sections)
 
-            out += fewest_loads(self.formulation, (found.a, lam), found.sections, loads)
+            known_anyway = found.a, lam, *beside
+            out += fewest_loads(self.formulation, known_anyway, found.sections, loads)
         out += [_flat(name, function(t[0], q, v)) for name, function in self.functions]
         return tuple(out)
 

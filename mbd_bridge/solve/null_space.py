@@ -101,7 +101,7 @@ def on_null_space(kept: Kept, terms: ClosedTerms, printed: bool = False) -> OnNu
     factors = factorise(reduced, not_zero(reduced), names)
     z = substitute(factors, N.T @ Q - MN.T @ particular)
     a = particular + N @ z
-    lam = _transposed(inner, V1.T @ (Q - M @ a))
+    lam = transposed(inner, V1.T @ (Q - M @ a))
     risk = near_dependence(np.diagonal(B), inner.reciprocals, terms.scale)
     rates = kept.V2 @ z if printed else None
     return OnNullSpace(a, lam, V1, inner, risk, terms.sections, rates)
@@ -122,7 +122,7 @@ def _symmetric(left: Array, right: Array) -> Array:
     return out
 
 
-def _transposed(factors: Eliminated, b: Array) -> Array:
+def transposed(factors: Eliminated, b: Array) -> Array:
     """Return the solution of Aᵀ x = b, A = U L."""
     x = zeros(len(b), b, factors.matrix)
     x[:] = b

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,18 +18,36 @@ import numpy as np
 import mbd_bridge as mbd
 from mbd_bridge.kernels import trace
 from mbd_bridge.kernels.march import MOST_LANES
+from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import Start, SystemStep
+from mbd_bridge.simulation.steps.implicit import ImplicitStep
+from mbd_bridge.simulation.steps.memory import Begin
 from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
-from mbd_bridge.simulation.steps.schemes import METHODS, RK4, NullSpace, Scheme, with_method
+from mbd_bridge.simulation.steps.schemes import (
+    METHODS,
+    RK4,
+    Newmark,
+    NullSpace,
+    Scheme,
+    with_method,
+)
 from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import by_multipliers, closed_acceleration
+from mbd_bridge.solve.factor import eliminate, solved, solved_columns
+from mbd_bridge.solve.null_space import transposed
 from tests import car
+from tests.benchmarks.peer_exudyn import ExudynBodies, ExudynTree, quickest
+from tests.benchmarks.planar import gap
+from tests.machines import four_bar
 from tests.robots import OWN
 from tests.simulate.starts import STARTS
 
 MACHINES = ("crank_rocker", "bricard", "rssr", "ralf", "stewart", "car")
+PROTOTYPE = dict(zip(MACHINES, (1.17, 1.04, 1.23, 3.0, 2.8, 4.2), strict=True))
+"""Operations of a stage with dense V1 and V2, by those of the default."""
+
 STEP, SECONDS, TURNS, STEPS, IN_PYTHON = 2.5e-4, 0.5, 9, 1000, 40
 HEAD = ("operations a stage", "us a step", "in a lane", "Python, us", "decomposed", "q apart, rad")
 
@@ -34,7 +55,51 @@ HEAD = ("operations a stage", "us a step", "in a lane", "Python, us", "decompose
 def run() -> list[dict[str, Any]]:
     """Print and return the figures."""
     print(f"{'':25}" + "".join(f"{one:>20}" for one in HEAD[:3]), *HEAD[3:], sep="  ")
-    return [row for name in MACHINES for row in figures(name)]
+    return [*(row for name in MACHINES for row in figures(name)), *beside_exudyn()]
+
+
+def beside_exudyn(seconds: float = 1.0, h: float = 1e-3) -> list[dict[str, Any]]:
+    """Print and return what steps of a four-bar take and keep, by each method and in Exudyn.
+
+    Errors of the angles, rad; the loops' largest opening where it ends, m; the energy's change,
+    by the kinetic energy at the start.
+    """
+    bar = four_bar(1, 2, 1.7, 2.5)
+    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    start, count = {"q": at.q, "v": at.v}, round(seconds / h)
+    system, model = mbd.System(bar), bar.model
+    rows = independent_rows(model, at.q, None, at.v)
+    exact = bar.simulate(seconds, step=h / 10, every=10 * count, **start).q[-1]
+    energy = energy_kernel(model)
+    moving = float(energy(at.q, at.v)[0][0] - energy(at.q, 0.0 * at.v)[0][0])
+    ends: dict[str, Any] = {}
+    works = []
+    for method in METHODS:
+        works.append(steps(system, rows, with_method(RK4, method), Now(0.0, at.q, at.v), 1)[0])
+        run = bar.simulate(seconds, step=h, every=count, method=method, **start)
+        ends[method] = run.q[-1], run.v[-1], gap(model, run.q[-1])
+    times = [one / STEPS for one in best(works)]
+    if find_spec("exudyn"):
+        for kind in (ExudynBodies, ExudynTree):
+            peer = quickest(kind, model, at.q, at.v, h)
+            times.append(min(peer.run(count) for _ in range(3)) / count)
+            ends[f"{peer.name} ({peer.chosen}), {version('exudyn')}"] = (
+                peer.q(),
+                peer.v(),
+                peer.open(),
+            )
+    found = []
+    for (name, (q, v, gaps)), one in zip(ends.items(), times, strict=True):
+        change = float(energy(q, v)[0][0] - energy(at.q, at.v)[0][0]) / moving
+        apart = np.abs((q - exact + np.pi) % (2 * np.pi) - np.pi).max()
+        row = {"engine": name, "step": one, "error": float(apart), "open": gaps, "energy": change}
+        found.append(row)
+        print(
+            f"{1e9 * one:9.0f} ns{one / times[0]:7.2f}x{apart:10.1e} rad{gaps:10.1e} m"
+            f"{change:10.1e}  {name}",
+            flush=True,
+        )
+    return found
 
 
 def machine(name: str) -> tuple[mbd.Mechanism, np.ndarray, np.ndarray]:
@@ -89,6 +154,35 @@ def best(works: list[Callable[[], None]]) -> list[float]:
     return least
 
 
+def iteration(system: mbd.System, rows: tuple[int, ...]) -> list[int]:
+    """Return the operations of one Newton iteration of an implicit step, up to its solution.
+
+    By the rows' Schur complement of J, as the house does it, and by a basis N that is kept:
+    Nᵀ J N z = -Nᵀ (R - J I_R Φ), Δx = N z - I_R Φ.
+    """
+    step = ImplicitStep(system, rows, Newmark())
+    keep = NullSpaceMemory(system, rows, NullSpace("svd"))
+
+    def function(by_basis: bool, x: Any, lam: Any, basis: Any, *begin: Any) -> tuple[Any, ...]:
+        start = Begin(*begin)
+        ends = step._kept_rows(start, step._end(start, x))
+        R, J = step.derived(x, lam, *begin)
+        if not by_basis:
+            return step._solved(step._factors(step._inner(J, ends), ends), R, ends.phi)
+        kept = keep.kept(basis)
+        inner = eliminate(ends.phi_q @ kept.V1)
+        N = kept.V2 - kept.V1 @ solved_columns(inner, ends.phi_q @ kept.V2)
+        particular = -kept.V1 @ solved(inner, ends.phi)
+        z = solved(eliminate(N.T @ (J @ N)), -(N.T @ (R + J @ particular)))
+        change = particular + N @ z
+        return change, transposed(inner, kept.V1.T @ (-(R + J @ change)))
+
+    sizes = {"x": system.model.nv, "lam": step.memory.rows, "basis": keep.size}
+    sizes |= Begin.sizes(system, step.memory)
+    ways = (partial(function, by_basis) for by_basis in (False, True))
+    return [sum(trace(way, sizes).counts().values()) for way in ways]
+
+
 def figures(name: str) -> list[dict[str, Any]]:
     """Return and print those of one machine."""
     found, q, v = machine(name)
@@ -96,6 +190,11 @@ def figures(name: str) -> list[dict[str, Any]]:
     rows = independent_rows(found.model, q, None, v)
     given = {"step": STEP, "q": q, "v": v}
     results: list[dict[str, Any]] = []
+    prototype, (by_rows, by_basis) = PROTOTYPE[name], iteration(system, rows)
+    print(
+        f"{name:13}prototype {prototype:.2f}x; an implicit iteration: {by_rows}, by a basis "
+        f"{by_basis / by_rows:.2f}x"
+    )
     times = []
     schemes = [with_method(RK4, method) for method in METHODS]
     for lanes in (1, MOST_LANES):

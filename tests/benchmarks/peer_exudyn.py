@@ -100,6 +100,14 @@ class Exudyn:
 
     def q(self) -> np.ndarray:
         """Return the coordinates where the last run ended, rad."""
+        return self.joints("Coordinates")
+
+    def v(self) -> np.ndarray:
+        """Return their velocities there, rad/s."""
+        return self.joints("Coordinates_t")
+
+    def joints(self, kind: str) -> np.ndarray:
+        """Return what Exudyn calls by a name, of the joints in our order."""
         raise NotImplementedError
 
     def open(self) -> float:
@@ -172,13 +180,15 @@ class ExudynBodies(Exudyn):
         marker = self.mbs.AddMarker(MarkerBodyMass(bodyNumber=body))
         self.mbs.AddLoad(LoadMassProportional(markerNumber=marker, loadVector=[-9.81, 0, 0]))
 
-    def q(self) -> np.ndarray:
-        """Return the coordinates: differences of the bodies' angles."""
-        kind = self.exu.OutputVariableType.Coordinates
+    def joints(self, kind: str) -> np.ndarray:
+        """Return differences of the bodies' angles, or of their rates."""
+        of, starts = getattr(self.exu.OutputVariableType, kind), self.starts
         turned = {
-            link: float(self.mbs.GetNodeOutput(node, kind)[2]) for link, node in self.nodes.items()
+            link: float(self.mbs.GetNodeOutput(node, of)[2]) for link, node in self.nodes.items()
         }
-        angles = {link: start + turned.get(link, 0.0) for link, start in self.starts.items()}
+        if kind != "Coordinates":
+            starts = dict.fromkeys(starts, 0.0)
+        angles = {link: start + turned.get(link, 0.0) for link, start in starts.items()}
         joints = {joint.name: joint for joint in self.ours.description.joints}
         return np.array(
             [angles[joints[n].child] - angles[joints[n].parent] for n in self.ours.velocity_names]
@@ -251,10 +261,10 @@ class ExudynTree(Exudyn):
         names = [joint.name for joint in joints]
         self.order = [names.index(name) for name in model.velocity_names]
 
-    def q(self) -> np.ndarray:
-        """Return the coordinates in our order."""
-        kind = self.exu.OutputVariableType.Coordinates
-        return np.array(self.mbs.GetNodeOutput(self.node, kind))[self.order]
+    def joints(self, kind: str) -> np.ndarray:
+        """Return the tree's numbers in our order."""
+        of = getattr(self.exu.OutputVariableType, kind)
+        return np.array(self.mbs.GetNodeOutput(self.node, of))[self.order]
 
 
 def quickest(kind: type[Exudyn], model: Any, q: Any, v: Any, h: float) -> Exudyn:

@@ -55,7 +55,7 @@ def operations(
     first = {"first": lambda t, q, v: q[0]}
     system = mbd.System(machine, loads=loads, outputs=first, formulation=formulation)
     rows = mbd.Equations(machine).rows
-    return sum(trace(*SystemStep(system, rows).traceable()).counts().values())
+    return sum(trace(*SystemStep(system, rows).traceable(), calls=True).counts().values())
 
 
 def table() -> dict[str, list[tuple[str, int, int, int]]]:

@@ -18,7 +18,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.steps.coupled import CoupledStep
-from mbd_bridge.simulation.steps.schemes import RK4, with_method
+from mbd_bridge.simulation.steps.schemes import RK4, NullSpace, Scheme, with_method
 from mbd_bridge.solve import closed as solve_closed
 from tests.fmu.importer import Importer
 from tests.forces.relaxing import Filter, Maxwell
@@ -213,6 +213,48 @@ UNGUARDED = {
 """Guards that a road does not have, and why."""
 
 
+STEPS: dict[str, Scheme] = {
+    "null space": NullSpace("svd"),
+    "null space, z' alone": NullSpace("projection", coordinates="independent"),
+    "KimYoo97 as printed": NullSpace("projection", coordinates="independent", form="printed"),
+    "a kept matrix": mbd.integrators.KeptMatrix(),
+}
+"""Kinds of steps beside the default's."""
+
+NO_STEPS = {
+    ("null space", "variable"): "goes with method='multipliers' only",
+    ("null space, z' alone", "variable"): "goes with method='multipliers' only",
+    ("KimYoo97 as printed", "variable"): "goes with method='multipliers' only",
+    ("a kept matrix", "variable"): "goes with method='multipliers' only",
+    ("null space, z' alone", "Python"): "goes with compiled steps",
+    ("KimYoo97 as printed", "Python"): "goes with compiled steps",
+    ("a kept matrix", "Python"): "reference=True goes with integrator=",
+}
+"""Kinds of steps that a road refuses, and what it says."""
+
+
+def of_steps(road: str, kind: str) -> End:
+    """Return the end of the four-bar's motion by a kind of steps."""
+    scheme = STEPS[kind]
+    if road == "variable":  # implicit steps by a basis, or with a matrix that is kept
+        basis = scheme.basis if isinstance(scheme, NullSpace) else "svd"
+        hht = mbd.integrators.HHT(tolerance=1e-9)
+        options = {"integrator": hht, "method": basis}
+        done = run(of_bar(), **options)
+    elif road == "Python":
+        done = run(of_bar(), integrator=scheme, reference=True)
+    else:
+        return ROADS[road](of_bar() | {"integrator": scheme})
+    return done.q[-1], done.v[-1]
+
+
+def step_cell(road: str, kind: str) -> str:
+    """Return what the table says of a kind of steps."""
+    if (kind, road) in NO_STEPS:
+        return "no"
+    return "=" if ROUNDED.get(road) == 0.0 else "≈"
+
+
 OF_RUNS = ("events, that end it or act", "checkpoints")
 
 
@@ -242,6 +284,7 @@ def table() -> str:
     lines = [" | ".join(["", *ROADS]), " | ".join(["---"] * (len(ROADS) + 1))]
     lines += [" | ".join([case, *(cell(road, case) for road in ROADS)]) for case in CASES]
     lines += [" | ".join([what, *("yes" if x in RUNS else "" for x in ROADS)]) for what in OF_RUNS]
+    lines += [" | ".join([f"steps: {x}", *(step_cell(road, x) for road in ROADS)]) for x in STEPS]
     for guard in GUARDS:
         seen = ["" if (guard, road) in UNGUARDED else "seen" for road in ROADS]
         lines.append(" | ".join([guard, *seen]))

@@ -8,18 +8,22 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.base.errors import MbdError
 from tests.simulate.roads import (
     CASES,
     CLOSE,
     GUARDS,
+    NO_STEPS,
     NOT_THERE,
     ROADS,
     ROUNDED,
     RUNS,
+    STEPS,
     UNGUARDED,
     VARIABLE,
     ended,
     fresh_bar,
+    of_steps,
     run,
     table,
     wrong_gamma,
@@ -70,6 +74,19 @@ def test_a_road_has_the_digits_of_a_run_with_a_kept_matrix_too(road, case):
     alone = run(kept)
     for one, other in zip(ROADS[road](kept), (alone.q[-1], alone.v[-1]), strict=True):
         assert np.abs(one - other).max() <= ROUNDED[road]
+
+
+OF_STEPS = [(road, kind) for road in ROADS for kind in STEPS if road != "run"]
+
+
+@pytest.mark.parametrize(("road", "kind"), OF_STEPS)
+def test_a_road_takes_a_kind_of_steps_or_refuses_it(road, kind):
+    if (kind, road) in NO_STEPS:
+        with pytest.raises(MbdError, match=NO_STEPS[kind, road]):
+            of_steps(road, kind)
+        return
+    for one, other in zip(of_steps(road, kind), of_steps("run", kind), strict=True):
+        assert np.abs(one - other).max() <= ROUNDED.get(road, CLOSE)
 
 
 @pytest.mark.parametrize(("road", "guard"), SEES)

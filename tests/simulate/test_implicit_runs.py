@@ -14,6 +14,7 @@ from tests.c_compiler import needs_compiler
 from tests.machines import four_bar
 from tests.oracles.rolling import Disk
 from tests.robots import own_urdfs
+from tests.simulate import roads
 from tests.simulate.implicit import ACTS, orders, oscillator, slider
 from tests.step_in_c import InC
 
@@ -244,7 +245,9 @@ def test_wrong_options_are_told(make, words):
 
 @needs_compiler
 @pytest.mark.parametrize(
-    "scheme", ["hht", mbd.integrators.Newmark(iterations=3), "explicit_newmark"]
+    "scheme",
+    ["hht", mbd.integrators.Newmark(iterations=3), "explicit_newmark", *roads.STEPS.values()],
+    ids=str,
 )
 def test_a_step_in_c_has_the_digits_of_a_run_and_the_head_its_first_memory(tmp_path, bar, scheme):
     machine, start = bar

@@ -320,8 +320,8 @@ class SystemStep:
             begun = basis.begun(memory, v)
         if asked is not None:
 
-            def report(q: Array, _: Array, t: Array, one: Any) -> Outputs:
-                return asked.values(first, rows, q, v, t, one)
+            def report(q: Array, _: Array, t: Array, one: Any, beside: Outputs) -> Outputs:
+                return asked.values(first, rows, q, v, t, one, beside)
 
         if self._formula is not None:
             given = slopes_at, correct, system.nz, bool(system.layout.sizes[1])
@@ -357,7 +357,8 @@ class SystemStep:
         if asked is not None:
             first = Numbers(p, held, instant_in_step(system, stream, 0)).acting(system)
             closed = slopes(first.model, self.rows, *first.stage())(q, v, t[0], z)[1]
-            reported = asked.values(first, self.rows, q, v, t[: CARRIED + nz], closed)
+            state, beside = (q, v, t[: CARRIED + nz]), (q_end, v_end, end)
+            reported = asked.values(first, self.rows, *state, closed, beside)
         return q_end, v_end, end, a, risks, *reported, risk
 
     @property

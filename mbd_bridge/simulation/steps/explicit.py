@@ -146,7 +146,7 @@ def explicit_step(
         end[CARRIED:] = np.concatenate([x_end[nq + len(v) : -1], memory])
         if after is not None:
             end = np.concatenate([end, after(q_end, v_end, last, near)])
-        reported = () if report is None else report(q, v, t, first)
+        reported = () if report is None else report(q, v, t, first, (q_end, v_end, end))
         return q_end, v_end, end, first.a, risks, *reported, risk
 
     return step

@@ -111,7 +111,8 @@ def staged_step(
     Parameters
     ----------
     correct : takes the end towards the constraints (see `corrections`)
-    report : (q, v, t, closed) -> further outputs, before the risk (see `outputs`)
+    report : (q, v, t, closed, beside) -> further outputs, before the risk (see `outputs`); beside:
+        what the step computes anyway
     after : makes the memory that stands behind all else in t at the end
     """
     at_start, at_middle, at_end = slopes
@@ -146,7 +147,7 @@ def staged_step(
         end[CARRIED:] = z + sixth * (dz1 + 2.0 * (dz2 + dz3) + dz4)
         if after is not None:
             end = np.concatenate([end, after(q_end, v_end, last, four)])
-        reported = () if report is None else report(q, v, t, one)
+        reported = () if report is None else report(q, v, t, one, (q_end, v_end, end))
         return q_end, v_end, end, one.a, risks, *reported, risk
 
     return step

@@ -340,6 +340,8 @@ class NullSpace(Scheme):
         one_of("NullSpace: basis", self.basis, get_args(Basis), StateError)
         one_of("NullSpace: coordinates", self.coordinates, get_args(Coordinates), StateError)
         inner = self.integrator
+        if isinstance(inner, ImplicitScheme):
+            raise multipliers_only(inner)
         if not isinstance(inner, Integrator) or inner.remembers:
             raise StateError(
                 f"NullSpace: integrator: expected an explicit one without a memory, as mbd."
@@ -421,9 +423,21 @@ def with_method(scheme: Scheme, method: MethodName, coordinates: Coordinates = "
             raise StateError(f"coordinates={coordinates!r} goes with method= one of {others}")
         return scheme
     if not isinstance(scheme, Integrator):
-        name = scheme_name(scheme)
-        raise StateError(f"integrator={name!r} goes with method='multipliers' only")
+        raise multipliers_only(scheme)
     return NullSpace(method, scheme, coordinates)
+
+
+def multipliers_only(scheme: Scheme) -> StateError:
+    """Return the refusal of a basis for steps that have none."""
+    why = ""
+    if isinstance(scheme, ImplicitScheme):
+        why = (
+            ": their iterations eliminate the multipliers by the rows' Schur complement, and would "
+            "come to the same digits by a basis, with more operations in most machines; "
+            "integrator='rk4' takes a basis"
+        )
+    name = scheme_name(scheme)
+    return StateError(f"integrator={name!r} goes with method='multipliers' only{why}")
 
 
 def scheme_name(scheme: Scheme) -> str:
