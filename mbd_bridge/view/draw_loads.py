@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import warn
 from mbd_bridge.base.lazy import cached_property
+from mbd_bridge.base.readable import quantity
 from mbd_bridge.files.surface import Colour, Surface
 from mbd_bridge.forces import ForceElement
 from mbd_bridge.kernels import Kernel
@@ -104,6 +105,9 @@ SAMPLES = 60
 FIGURES = 4
 """Significant digits of numbers in pictures."""
 
+NUMBERS = 10
+"""At the longest arrows: more of them hide each other and the machine."""
+
 KEPT = ("scene", "_placements", "reach", "span", "size", "seen", "marks")
 """What takes of the same machine share."""
 
@@ -123,11 +127,12 @@ BLACK: Colour = (0.0, 0.0, 0.0, 1.0)
 
 
 class Label(NamedTuple):
-    """A text at a point (3,) of the world."""
+    """A text at a point (3,) of the world: at the tip of an arrow so long, m."""
 
     point: Array
     text: str
     colour: Colour
+    length: float = 0.0
 
 
 class Overlays(NamedTuple):
@@ -297,18 +302,37 @@ class Take:
         """Return what is to be seen of a single state of this machine, at this take's scale."""
         bodies = self.bodies(state.q)
         shown = [] if state.loads is None else shown_loads(self.model, state.loads, bodies)
-        over, labels = self.marks.centre(bodies[0]) if self.overlays.centre else [], list[Label]()
+        over = self.marks.centre(bodies[0]) if self.overlays.centre else []
         over += [mark.on(bodies[0]) for mark in self.marks.frames(self.overlays.frames)]
         for load in shown:
             over += self._load(load)
-            labels += self._numbers(load)
-        arrows, names = self._external(state, bodies)
-        over, labels = over + arrows, labels + names
+        over += self._external(state, bodies)[0]
+        labels = self._labels(state, shown, bodies)
+        labels = sorted(labels, key=lambda label: -label.length)[:NUMBERS]
         machine = self.scene.pieces(bodies[0])
         wide = min(self.span, 2.0 * self.size)  # of a vehicle that travels far: its own size
         machine += springs(self.model, self.source.forces, bodies[0], wide)
         pins = [mark.on(bodies[0]) for mark in self.marks.joints()] if self.has_pins else []
         return Moment(machine, pins, over, labels)
+
+    def _labels(self, state: Source, shown: list[ShownLoad], bodies: Array) -> list[Label]:
+        """Return the numbers at all arrows of a single state."""
+        numbers = [label for load in shown for label in self._numbers(load)]
+        return numbers + self._external(state, bodies)[1]
+
+    @cached_property
+    def _crowded(self) -> bool:
+        """Whether some arrows have no number at some time."""
+        most = 5 * (0 if self.source.loads is None else len(self.source.loads.joints))
+        if not self.overlays.labels or most + 2 * len(self.source.applied) <= NUMBERS:
+            return False
+        for k in self._sample:
+            state = self.source.records(np.array([k]))
+            bodies = self.bodies(state.q)
+            shown = [] if state.loads is None else shown_loads(self.model, state.loads, bodies)
+            if len(self._labels(state, shown, bodies)) > NUMBERS:
+                return True
+        return False
 
     def followed_by(self, source: Source, scale: Scale | None = None) -> Take:
         """Return a take of other states of the same machine: same parts, ground and arrows.
@@ -352,9 +376,9 @@ class Take:
                 arrow = draw.arrow(at[0], way, look.EXTERNAL, heads)
                 pieces += arrow
                 if arrow and self.overlays.labels:
-                    size = in_figures(float(np.linalg.norm(vector)))
-                    text = f"{applied.link}: {size} {unit}"
-                    labels.append(Label(at[0] + way, text, look.EXTERNAL))
+                    text = f"{applied.link}: {in_figures(vector, unit)}"
+                    length = float(np.linalg.norm(way))
+                    labels.append(Label(at[0] + way, text, look.EXTERNAL, length))
         return pieces, labels
 
     def _numbers(self, load: ShownLoad) -> list[Label]:
@@ -364,14 +388,16 @@ class Take:
         rows = (
             (load.force, "N", look.FORCE),
             (load.moment, "N m", look.MOMENT),
-            (load.open_force, "N ?", look.UNDETERMINED),
-            (load.open_moment, "N m ?", look.UNDETERMINED),
+            (load.open_force, "N", look.UNDETERMINED),
+            (load.open_moment, "N m", look.UNDETERMINED),
         )
         labels = []
         for way, (vectors, unit, colour) in zip(self._ways(load), rows, strict=True):
-            if np.linalg.norm(way[0]) >= look.SHORTEST * self._arrows.longest:
-                text = f"{in_figures(float(np.linalg.norm(vectors[0])))} {unit}"
-                labels.append(Label(load.point[0] + way[0], text, colour))
+            length = float(np.linalg.norm(way[0]))
+            if length >= look.SHORTEST * self._arrows.longest:
+                doubt = " ?" if colour == look.UNDETERMINED else ""
+                text = in_figures(vectors[0], unit) + doubt
+                labels.append(Label(load.point[0] + way[0], text, colour, length))
         return labels + self._actuation_number(load)
 
     def _actuation_number(self, load: ShownLoad) -> list[Label]:
@@ -383,9 +409,11 @@ class Take:
             tip = self._arrows.arc_tip(load.point[0], axis, self.scale.actuation * value)
         elif self.scale.force * abs(value) >= look.SHORTEST * self._arrows.longest:
             tip = load.point[0] + self.scale.force * value * axis
-        unit = "N m" if load.turns else "N"
-        text = f"{in_figures(value)} {unit}"
-        return [] if tip is None else [Label(tip, text, look.ACTUATION)]
+        length = abs(value) * (
+            self.scale.actuation * self._arrows.longest if load.turns else self.scale.force
+        )
+        text = in_figures(value, "N m" if load.turns else "N")
+        return [] if tip is None else [Label(tip, text, look.ACTUATION, length)]
 
     def legend(self) -> list[tuple[str, Colour]]:
         """Return what the arrows' colours mean, how long they are, and what is exaggerated."""
@@ -405,6 +433,8 @@ class Take:
             rows.append((EXTERNAL, look.EXTERNAL))
         if loads is not None and _undetermined(loads):
             rows.append(("? not determined by rigid mechanics", look.UNDETERMINED))
+        if self._crowded:
+            rows.append((f"numbers at the {NUMBERS} longest", BLACK))
         if self.overlays.exaggerate != 1.0:
             rows.append((f"deflections {self.overlays.exaggerate:g} times as large", BLACK))
         return rows
@@ -421,9 +451,7 @@ def take_scale(take: Take, span: float) -> Scale:
     return Scale.of(take.model, take.source.loads, LONGEST * span, take.source.applied)
 
 
-def in_figures(value: float) -> str:
-    """Return a number with few digits, as one reads it beside an arrow."""
-    if value == 0.0 or not np.isfinite(value):
-        return f"{value:g}"
-    decimals = FIGURES - 1 - int(np.floor(np.log10(abs(value))))
-    return f"{value:.{min(max(decimals, 0), 3)}f}" if abs(value) >= 0.01 else f"{value:.2e}"
+def in_figures(load: Array | float, unit: str) -> str:
+    """Return a load, or its length, as one reads it beside an arrow: with the tables' units."""
+    value = float(load) if np.ndim(load) == 0 else float(np.linalg.norm(load))
+    return quantity(value, unit, digits=FIGURES)

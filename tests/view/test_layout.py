@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import mbd_bridge as mbd
 from mbd_bridge.view.camera import (
     HIDDEN,
     LETTER,
@@ -11,7 +12,9 @@ from mbd_bridge.view.camera import (
     Camera,
     WindowTexts,
 )
-from mbd_bridge.view.draw_loads import Label
+from mbd_bridge.view.draw_loads import NUMBERS, Label, Take
+from mbd_bridge.view.source import of_motion
+from tests.robots import OWN
 
 
 def test_numbers_and_rows_of_text_stay_in_the_window_and_apart():
@@ -36,3 +39,15 @@ def test_numbers_and_rows_of_text_stay_in_the_window_and_apart():
         for k, one in enumerate(seen):
             for other in seen[:k]:
                 assert abs(one[1] - other[1]) >= ROW - 1e-6 or abs(one[0] - other[0]) > width
+
+
+def test_the_ten_longest_arrows_have_numbers_in_the_tables_units_and_the_legend_says_so():
+    arm = mbd.load(OWN / "kuka_iiwa.urdf").with_payload("lbr_iiwa_link_ee", 5e4)
+    motion = arm.motion(np.arange(4.0), np.full((4, 7), 0.3))
+    few, many = (
+        Take(of_motion(arm.model, motion, loads)) for loads in (["lbr_iiwa_joint_2"], "all")
+    )
+    assert len(few.moment(0.0).labels) < NUMBERS == len(many.moment(0.0).labels)
+    assert all(label.text.endswith(("kN", "kN m")) for label in many.moment(0.0).labels)
+    rows = [[text for text, _ in take.legend()] for take in (few, many)]
+    assert [f"numbers at the {NUMBERS} longest" in each for each in rows] == [False, True]
