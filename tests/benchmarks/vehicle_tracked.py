@@ -45,8 +45,19 @@ def same_forces() -> Forces:
         on = s.abs(u) < half
         return s.IfThenElse(on, root - numbers.RADIUS, zero), s.IfThenElse(on, -u / root, zero)
 
+    (tx, tz), (fx, fz) = numbers.TOP, numbers.FOOT
+    static = numbers.STATIC / 0.3 / numbers.AREA + numbers.AMBIENT
+
     def gas(angle: Any, rate: Any) -> Any:
-        return numbers.STATIC * s.pow(1 - angle * (1 / 0.8), s.Real(-1.3)) + 15e3 * rate
+        c, sn = s.cos(angle), s.sin(angle)
+        x, z = c * fx + sn * fz - tx, c * fz - sn * fx - tz
+        length = s.sqrt(x * x + z * z)
+        lever = (x * (c * fz - sn * fx) - z * (c * fx + sn * fz)) / length
+        volume = numbers.GAS + numbers.AREA * (length - numbers.LENGTH)
+        pressure = static * s.pow(numbers.GAS / volume, s.Real(numbers.EXPONENT))
+        slow, fast = s.Real(numbers.BUMP_THROTTLE), s.Real(numbers.REBOUND)
+        throttle = s.IfThenElse(lever * rate < 0.0, slow, fast) * lever * rate
+        return (throttle - numbers.AREA * (pressure - numbers.AMBIENT)) * lever
 
     push = rolling(numbers.RADIUS, numbers.TYRE, numbers.TYRE_DAMPING, arc)
     sides = ("left", 0.3), ("right", -0.3)

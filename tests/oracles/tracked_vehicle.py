@@ -23,6 +23,10 @@ IDLER, SPROCKET = np.array([3.3, -0.1]), np.array([-3.3, -0.05])
 RADIUS, BUMP, AT = 0.33, 0.254, 20.8
 TYRE, TYRE_DAMPING, FADE = 800e3, 4e3, 1e-3
 STATIC = 0.45 * ((HULL + 12 * ARM) * G / 12 - ARM * G)
+TOP, FOOT = np.array([-0.3, 0.365]), np.array([-0.3, -0.135])
+"""Ends of a hydropneumatic unit, from the arm's pivot: on the hull, and on the arm."""
+AREA, GAS, LENGTH, EXPONENT, AMBIENT = 0.005, 0.00121, 0.5, 1.3, 101_325.0
+BUMP_THROTTLE, REBOUND = 120e3, 200e3
 
 
 def turned(angle: float, point: object) -> np.ndarray:
@@ -40,7 +44,14 @@ def spring(station: int, angle: float, rate: float) -> float:
     """Return the moment with which an arm's spring resists, N m."""
     if station in (3, 4, 5):
         return STATIC + 42e3 * angle + 4e3 * rate
-    return STATIC * (1 - angle / 0.8) ** -1.3 + 15e3 * rate
+    way = turned(angle, FOOT) - TOP
+    length = np.sqrt(way @ way)
+    lever = way @ ahead(angle, FOOT) / length  # of the length by the angle
+    pressure = (STATIC / 0.3 / AREA + AMBIENT) * (
+        GAS / (GAS + AREA * (length - LENGTH))
+    ) ** EXPONENT
+    throttle = (BUMP_THROTTLE if lever * rate < 0.0 else REBOUND) * lever * rate
+    return -lever * (AREA * (pressure - AMBIENT) - throttle)
 
 
 def tyre(place: np.ndarray, speed: np.ndarray) -> np.ndarray:

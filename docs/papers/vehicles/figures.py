@@ -78,11 +78,12 @@ def tracked() -> None:
     made = example("tracked_vehicle")
     run, felt = made["run"], made["felt"]
     figure, axes = panels(3, (7, 6.5))
-    axes[0].plot(run.time, felt, label="mbd_bridge")
+    axes[0].plot(run.time, felt, label="with bands")
+    axes[0].plot(run.time, made["felt_in"](made["bare"]), "C3-", lw=0.9, label="without bands")
     if find_spec("exudyn"):
-        time, theirs = vehicle_tracked.felt_in_exudyn(made, 2e-4)
-        axes[0].plot(time, theirs, "k--", lw=0.8, label="Exudyn, 91 coordinates")
-    axes[0].legend()
+        at, theirs = vehicle_tracked.felt_in_exudyn(made, 2e-4)
+        axes[0].plot(at, theirs, "k--", lw=0.8, label="Exudyn, 91 coordinates, without bands")
+    axes[0].legend(loc="lower left", fontsize="small")
     axes[0].set_ylabel("driver, m/s²")
     axes[1].plot(run.time, run.q[:, 2] - run.q[0, 2])
     axes[1].set_ylabel("hull, m")
