@@ -351,7 +351,8 @@ def closed_positions(model: Model) -> Positions:
         phi, phi_q, _ = kernel(q, np.zeros((len(q), model.nv)))
         phi, phi_q = phi / model.row_scale, phi_q * (scale / model.row_scale[:, None])
         sound = np.isfinite(phi).all(axis=1) & np.isfinite(phi_q).all(axis=(1, 2))
-        return phi, phi_q, sound & (np.abs(phi).max(axis=1) <= OPEN_ROWS * model.rank_tolerance)
+        open_rows = np.abs(phi).max(axis=1, initial=0.0)
+        return phi, phi_q, sound & (open_rows <= OPEN_ROWS * model.rank_tolerance)
 
     rng = np.random.default_rng(0)
     q, _ = closing.position(model.neutral()[None])

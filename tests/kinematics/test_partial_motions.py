@@ -13,6 +13,7 @@ from mbd_bridge.files.tables import open_table
 from mbd_bridge.motion import motion_pieces
 from tests.delta import MOTORS, delta
 from tests.kinematics.closed_machines import along, excavator, gripper, press
+from tests.robots import OWN
 
 SAME = 1e-9
 """Loads beside the largest of the machine: completed from columns with all digits."""
@@ -188,6 +189,13 @@ def test_what_is_missing_is_named_or_held_at_rest():
     held = [robot.coordinate_names.index(name) for name in actuated[1:]]
     assert np.ptp(motion.q[:, held], axis=0).max() < 1e-12
     assert any("at rest: " in note for note in motion.notes)
+
+
+def test_columns_that_do_not_determine_a_tree_are_told_too():
+    arm = mbd.load(OWN / "kuka_iiwa.urdf")
+    time = np.linspace(0.0, 1.0, 5)
+    with pytest.raises(mbd.errors.ModelError, match=r"determine 1 of 7 .*add 6 more, such as"):
+        arm.complete({"lbr_iiwa_joint_1": time}, time)
 
 
 def test_a_row_that_cannot_be_reached_is_named(crank_rocker):
