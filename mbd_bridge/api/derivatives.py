@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import flag
+from mbd_bridge.base.arguments import flag, known_name
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.base.options import with_options
+from mbd_bridge.kernels import Kernel, rates_along
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.derivatives import DerivativeRequest, DerivativeSolver, LoadDerivatives
-from mbd_bridge.loads.derivatives.request import STATE
+from mbd_bridge.loads.derivatives.loops import position_rates
+from mbd_bridge.loads.derivatives.request import STATE, Columns, DerivativeColumn
 from mbd_bridge.loads.options import ForceOptions, LoadOptions, RequestOptions
+from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
 from mbd_bridge.simulation.derivatives import SimulationDerivativeSolver
 from mbd_bridge.simulation.options import SimulationDerivativeOptions
 from mbd_bridge.solve.applied import AppliedForces, check_stateless, prepare_torque_derivatives
 from mbd_bridge.solve.check_states import explain, unit_quaternions
 from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
+from mbd_bridge.solve.dynamics import FUNCTIONS, Dynamics, traceable
+from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import External, check_axes, flat_external, links_of
 
 if TYPE_CHECKING:
@@ -127,6 +132,57 @@ def compile_simulation_derivatives(
     >>> solver.gradient(lambda t, q, v: q[0])(q, v).gradient                   # doctest: +SKIP
     """
     return SimulationDerivativeSolver(self, duration, by, along, **options)
+
+
+def compile_derivatives_of(
+    self: Mechanism, what: Dynamics, by: Iterable[str] | str = "q"
+) -> tuple[Kernel, tuple[DerivativeColumn, ...]]:
+    """Prepare a function of the dynamics and its derivatives by states and numbers of the machine.
+
+    Parameters
+    ----------
+    what : "mass_matrix", "bias_forces", "constraints", ...; see `compile`. Force elements have no
+        part in it
+    by : "q", "v", "q.elbow", "rod.mass", "elbow.xyz", "gravity.z", ...; see `load_derivatives`
+
+    Returns
+    -------
+    The kernel of the function's arguments, which gives its results and then their derivatives by K
+    numbers, (..., K) each; and these K numbers: name, unit.
+
+    Examples
+    --------
+    >>> kernel, columns = robot.compile_derivatives_of("mass_matrix", by=["q", "tool.mass"])
+    ... # doctest: +SKIP
+    >>> M, by_all = kernel(q)                                                       # doctest: +SKIP
+    """
+    known_name("function", what, FUNCTIONS, "what: ")
+    wanted = traceable(self.model, what)
+    request = DerivativeRequest.of(self.model, LoadRequest((), open_tree=True), by)
+    columns = Columns(self.model, request)
+    for column in columns.columns:
+        if column.input not in (*wanted.inputs, "p"):
+            raise ModelError(
+                f"by: {column.by!r}: {what} is a function of {', '.join(wanted.inputs)} and of "
+                f"numbers of the machine"
+            )
+
+    def whole(*values: Array) -> tuple[Array, ...]:
+        *state, p = values
+        return traceable(columns.model_with(p), what).function(*state)
+
+    def function(*state: Array) -> tuple[Array, ...]:
+        given = dict(zip(wanted.inputs, state, strict=True)) | {"p": columns.p}
+        sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
+        rates = {name: columns.seed(name, size) for name, size in sizes.items()}
+        rates["q"] = position_rates(self.model, given["q"], rates["q"])
+        results, slopes = rates_along(whole, given, rates)
+        return *results, *slopes
+
+    outputs = (*wanted.outputs, *(f"d_{name}" for name in wanted.outputs))
+    identity = what, request.by
+    kernel = model_kernel(self.model, f"{what}_by", wanted.inputs, outputs, function, identity)
+    return kernel, columns.columns
 
 
 @with_options

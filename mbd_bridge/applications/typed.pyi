@@ -53,6 +53,7 @@ class OfMechanism(OfSystem, Shown):
     section_loads = flexible.section_loads
     load_derivatives = derivatives.load_derivatives
     compile_derivatives = derivatives.compile_derivatives
+    compile_derivatives_of = derivatives.compile_derivatives_of
     compile_simulation_derivatives = derivatives.compile_simulation_derivatives
     inverse_dynamics_derivatives = derivatives.inverse_dynamics_derivatives
     forward_dynamics_derivatives = derivatives.forward_dynamics_derivatives

@@ -233,6 +233,8 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Mechanism.build", "source"): lambda g: builder(),
     ("Mechanism.from_pinocchio", "model"): lambda g: g["mechanism"].to_pinocchio(),
     ("Mechanism.from_pinocchio", "constraints"): lambda g: (),
+    ("Mechanism.compile_derivatives_of", "what"): lambda g: "bias_forces",
+    ("Mechanism.compile_derivatives_of", "by"): lambda g: "q",
     ("Mechanism.kernel", "at"): lambda g: g["q"],
     ("Mechanism.kernel", "what"): lambda g: "forward_dynamics",
     ("LoadSolver.__call__", "external"): lambda g: None,

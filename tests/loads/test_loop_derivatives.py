@@ -236,3 +236,28 @@ def test_no_states_have_an_empty_table_and_no_sensitivities():
     assert "0 states" in none.tables()[0].title
     with pytest.raises(StateError, match="derivatives at N states, got none"):
         none.sensitivities()
+
+
+@pytest.mark.parametrize("name", ["geared_five_bar", "four_bar", "spatial_slider_crank"])
+def test_the_state_follows_as_assembled_anew(name):
+    crank, numbers = BARS[name]
+    robot = mbd.load(OWN / f"{name}.urdf")
+    solver = robot.compile_derivatives([crank], ["q", "v", "a", *numbers], actuated=crank)
+    motion, h = np.array([0.4, 1.3, -0.7]), 1e-6
+    state = state_of(robot, crank, motion)
+    found = solver.state_rates(*state)
+    for k, column in enumerate(found.columns):
+        if column.input == "p":
+            machines, motions = (varied(robot, column.name, s) for s in (h, -h)), [motion] * 2
+        else:
+            step = h * np.eye(3)["qva".index(column.input)]
+            machines, motions = [robot] * 2, [motion + step, motion - step]
+        ahead, behind = (
+            state_of(*each) for each in zip(machines, [crank] * 2, motions, strict=True)
+        )
+        for part, rates in enumerate(found[:3]):
+            difference = (ahead[part] - behind[part]) / (2.0 * h)
+            np.testing.assert_allclose(rates[:, k], difference, atol=3e-7)
+    tree = mbd.load(OWN / "kuka_iiwa.urdf").compile_derivatives(["lbr_iiwa_joint_2"])
+    with pytest.raises(ModelError, match="no loops are closed here"):
+        tree.state_rates(*np.zeros((3, 7)))

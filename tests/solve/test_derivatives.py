@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.base.errors import MbdError, ModelError, StateError
 from mbd_bridge.forces import PointSpring
 from mbd_bridge.kernels import trace
 from mbd_bridge.model import Builder, build_model
@@ -17,7 +17,8 @@ from mbd_bridge.solve.derivatives import (
     through_the_recursion,
 )
 from mbd_bridge.solve.dynamics import traceable
-from tests.robots import robot
+from tests.complex_steps import varied
+from tests.robots import OWN, robot
 from tests.sample import sample
 from tests.trees import random_state, random_tree
 
@@ -174,3 +175,48 @@ def test_methods_refuse_what_has_no_answer():
         bar.inverse_dynamics_derivatives(*np.zeros((3, bar.nv)))
     with pytest.raises(StateError, match="nan"):
         arm.inverse_dynamics_derivatives(np.full(7, np.nan), *np.zeros((2, 7)))
+
+
+NUMBERS = ["link2.mass", "joint3.xyz", "gravity.z"]
+
+
+@pytest.mark.parametrize("what", ["mass_matrix", "bias_forces", "forward_dynamics"])
+def test_every_function_of_the_dynamics_has_derivatives_by_states_and_numbers(what):
+    rng = np.random.default_rng(4)
+    mechanism = mbd.Mechanism.build(random_tree(rng, 5), gravity=(1.0, -2.0, -9.0))
+    inputs = list(mechanism.compile(what).inputs)
+    by = [name for name in ("q", "v") if name in inputs] + NUMBERS
+    kernel, columns = mechanism.compile_derivatives_of(what, by)
+    q, v, _ = random_state(mechanism.model, rng)
+    given = [q, v, rng.uniform(-1.0, 1.0, mechanism.nv)][: len(inputs)]
+    count = len(kernel.outputs) // 2
+    results = kernel(*given)
+    h = 1e-6
+    for k, column in enumerate(columns):
+        both = []
+        for step in (h, -h):
+            moved, machine = list(given), mechanism
+            d = step * np.eye(mechanism.nv)[column.number if column.input in "qv" else 0]
+            if column.input == "q":
+                moved[0] = mechanism.model.integrate(q, d)
+            elif column.input == "v":
+                moved[1] = v + d
+            else:
+                machine = varied(mechanism, column.name, step)
+            both.append(machine.compile(what)(*moved)[0])
+        difference = (both[0] - both[1]) / (2.0 * h)
+        scale = np.abs(results[0]).max() + np.abs(difference).max()
+        np.testing.assert_allclose(results[count][..., k], difference, atol=1e-7 * scale)
+
+
+def test_constraints_of_loops_have_derivatives_and_what_is_no_argument_is_refused():
+    bar = mbd.load(OWN / "four_bar.urdf")
+    kernel, columns = bar.compile_derivatives_of("constraints", ["q", "elbow.xyz.x"])
+    q, v = np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.0])
+    phi, phi_q, _, by, *_ = kernel(q, v)
+    np.testing.assert_allclose(by[:, :3], phi_q, atol=1e-12)
+    assert columns[3].name == "elbow.xyz.x" and len(phi) == len(by)
+    with pytest.raises(ModelError, match="mass_matrix is a function of q and of numbers"):
+        bar.compile_derivatives_of("mass_matrix", "v")
+    with pytest.raises(MbdError, match="no function named 'mass'"):
+        bar.compile_derivatives_of("mass")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance
+from mbd_bridge.base.errors import ModelError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import with_options
 from mbd_bridge.kernels import Kernel, rates_along
@@ -52,6 +53,21 @@ WAYS = {"forward": False, "backward": True}
 OPENED = 1e-6
 """How far redundant rows may open by a change of the machine, relative to the motion it makes: what
 files round."""
+
+
+class StateRates(NamedTuple):
+    """Derivatives of a state by K numbers, nan where it does not follow from them.
+
+    Attributes
+    ----------
+    q, v, a : (..., nq, K), (..., nv, K), (..., nv, K)
+    columns : the K numbers: name, unit
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    columns: tuple[DerivativeColumn, ...]
 
 
 class DerivativeSolver(Extended):
@@ -166,6 +182,48 @@ class DerivativeSolver(Extended):
         """
         return self._weighted.along((q, v, a), weights, external, options)
 
+    @with_options
+    def state_rates(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external: ArrayLike | None = None,
+        **options: Unpack[DerivativesAtStates],
+    ) -> StateRates:
+        """Return how the state of a machine with loops follows what loads are derived along.
+
+        They are the derivatives of `Mechanism.assemble`: of what it finds by what it holds fixed,
+        and by numbers of the machine with that held. (Accelerations of rods that spin freely are
+        those that no moment about them leaves.)
+
+        Parameters
+        ----------
+        q, v, a, external : see `LoadSolver`
+        **options : of the call
+        """
+        if self._carried is None:
+            raise ModelError(
+                "state_rates: no loops are closed here: all coordinates are independent"
+            )
+        _, (*rates, risk, opened) = self._carried((q, v, a), external, options)
+        trusted = (risk < REFINED_RISK) & (opened < OPENED**2)
+        of_q, of_v, of_a = (np.where(trusted[..., None, :], x, np.nan) for x in rates)
+        return StateRates(of_q, of_v, of_a, self.columns)
+
+    @cached_property
+    def _carried(self) -> Evaluation | None:
+        loops = self.loops
+        if loops is None:
+            return None
+
+        def formed(given: dict[str, Array]) -> tuple[Array, ...]:
+            rates, risk, opened = loops.rates(given, self._seeds(given), self.variant)
+            return rates["q"], rates["v"], rates["a"], np.array([risk]), opened
+
+        names, request = ("dq", "dv", "da", "risk", "open"), (self.request, "state")
+        return Evaluation(self, "state_rates", names, formed, request)
+
     @cached_property
     def _weighted(self) -> GradientSolver:
         return GradientSolver(self, None)
@@ -262,10 +320,14 @@ class DerivativeSolver(Extended):
         """
         return GradientSolver(self, of)
 
+    def _seeds(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        """Return which entries of the inputs each column moves; of q which velocities."""
+        sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
+        return {name: self.seed(name, size) for name, size in sizes.items()}
+
     def _derived(self, given: dict[str, Array], *direction: Array) -> tuple[Array, ...]:
         """Return what the kernel gives, for symbols; along one direction (K,) or all."""
-        sizes = {name: len(x) for name, x in given.items()} | {"q": self.model.nv}
-        rates = {name: self.seed(name, size) for name, size in sizes.items()}
+        rates = self._seeds(given)
         for one in direction:
             rates = {name: (seed @ one)[:, None] for name, seed in rates.items()}
         state: tuple[Array, ...] = ()
