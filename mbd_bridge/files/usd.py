@@ -18,19 +18,22 @@ UsdPhysics has 32 bits a number. Ours write another attribute beside it, ``mbd:p
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.checks import check_loops, check_mimics, check_tree
-from mbd_bridge.files.document import LeftOut
+from mbd_bridge.files.document import LARGEST, LeftOut
 from mbd_bridge.files.elements import UNPHYSICAL, inertia_at, unphysical
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.sdf import PLACED, WORLD, spanning_tree
+from mbd_bridge.files.table import reading
 from mbd_bridge.model.description import (
     Description,
     Geometry,
@@ -94,11 +97,9 @@ def read_usd(path: str | os.PathLike[str]) -> Description:
     """
     file = regular_file(os.fsdecode(path))
     usd, _, _, _ = modules(file)
-    try:
-        stage = usd.Stage.Open(file)
-    except Exception as error:  # whatever pxr raises of damaged files
-        raise FileError(f"no USD stage: {str(error).splitlines()[0]}", file) from None
-    return _Stage(file, stage, LeftOut(file, "USD")).description()
+    # of damaged files pxr raises anything, and values may be of any type
+    with reading(file, (Exception,), "a USD stage with UsdPhysics"):
+        return _Stage(file, usd.Stage.Open(file), LeftOut(file, "USD")).description()
 
 
 @dataclass
@@ -116,6 +117,9 @@ class _Stage:
         self.metre = float(self.geom.GetStageMetersPerUnit(self.stage))
         self.kilogram = float(self.physics.GetStageKilogramsPerUnit(self.stage))
         self.cache = self.geom.XformCache()
+        for name, unit in (("metersPerUnit", self.metre), ("kilogramsPerUnit", self.kilogram)):
+            if not 0.0 < unit < np.inf:
+                raise FileError(f"{name}: expected a number above 0, got {unit:g}", self.file)
 
     def description(self) -> Description:
         """Return the machine: a tree from the ground, cuts, gravity."""
@@ -128,16 +132,16 @@ class _Stage:
         joints = [prim for prim in prims if prim.IsA(self.physics.Joint)]
         self.edges = _names(joints, set())
         edges = [edge for prim in joints if (edge := self._edge(prim)) is not None]
-        pairs = [frozenset(_ends(edge)) for edge in edges]
-        for edge, pair in zip(edges, pairs, strict=True):
-            if pairs.count(pair) > 1:
+        pairs = Counter(frozenset(_ends(edge)) for edge in edges)
+        for edge in edges:
+            if pairs[frozenset(_ends(edge))] > 1:
                 self.left_out.add(
                     "that other programs may put several joints of two bodies in series (here each "
                     "of them holds both)",
                     edge.loop.name,
                 )
         top = next((p for p in prims if p.HasAttribute(ROOT)), None)
-        root = None if top is None else _said(top, ROOT)
+        root = None if top is None else _text(top, ROOT)
         links, tree, loops, base = self._tree(bodies, links, edges, root)
         if base is None and root:
             links, tree, loops = _renamed(links, tree, loops, root)
@@ -150,7 +154,7 @@ class _Stage:
         actuated = tuple(_said(top, ACTUATED) or ()) if top is not None else self._driven(prims)
         known = {joint.name for joint in tree}
         return Description(
-            name=_said(told, NAME) or told.GetName() or "stage",
+            name=_text(told, NAME) or told.GetName() or "stage",
             links=tuple(links),
             joints=tuple(tree),
             loops=tuple(loops),
@@ -198,7 +202,7 @@ class _Stage:
         for prim in bodies:
             name = self.names[str(prim.GetPath())]
             if name in parts:
-                called = _said(prim, FREE) or f"{name}.free"
+                called = _text(prim, FREE) or f"{name}.free"
                 if base is not None:
                     links.insert(0, Link(WORLD))
                     tree.append(Joint(PLACED, "fixed", WORLD, root, base))
@@ -235,6 +239,14 @@ class _Stage:
             if prim.HasAPI(self.physics.DriveAPI, kind):
                 yield self.physics.DriveAPI(prim, kind)
 
+    def _check_finite(self, prim: Any, *values: ArrayLike) -> None:
+        for value in map(np.asarray, values):
+            if not (np.abs(value) < LARGEST).all():
+                raise FileError(
+                    f"{prim.GetPath()}: expected numbers below {LARGEST:g}, got {value.tolist()}",
+                    self.file,
+                )
+
     # Where a prim is, and its scale.
 
     def _matrix(self, prim: Any) -> tuple[Frame, Array]:
@@ -242,7 +254,8 @@ class _Stage:
         matrix = np.array(self.cache.GetLocalToWorldTransform(prim)).T
         scale = np.linalg.norm(matrix[:3, :3], axis=0)
         scale = np.where(np.abs(scale - 1.0) < 1e-12, 1.0, scale)
-        if not (np.isfinite(matrix).all() and scale.all()):
+        self._check_finite(prim, matrix)
+        if not scale.all():
             raise FileError(f"{prim.GetPath()}: its transform has no inverse", self.file)
         return Frame(matrix[:3, :3] / scale, matrix[:3, 3] * self.metre), scale
 
@@ -291,6 +304,7 @@ class _Stage:
                 mass = size
         zero = np.zeros(3)
         centre, diagonal = (zero if x is None else x for x in (centre, diagonal))
+        self._check_finite(prim, mass, centre, diagonal, turn)
         inertia = inertia_at(Frame(turn, centre), mass, np.diag(diagonal))
         if why := unphysical(mass, inertia.central):
             self.left_out.add(f"{UNPHYSICAL}: {why}", name)
@@ -368,13 +382,14 @@ class _Stage:
             if generic is None or generic.type == "floating":
                 return _Edge(None, replace(masked, rows=rows), cut) if any(rows) else None
             made = generic
-        made = self._own(prim, made)
+        made = self._with_dynamics(prim, made)
         return _Edge(made, as_cut(made), cut)
 
     def _end(self, prim: Any, side: int) -> tuple[str, Frame]:
         """Return the link on one side of a joint, and the joint's frame in it."""
         place = _entries(_number(prim, f"physics:localPos{side}"))
         turn = _rotation(_number(prim, f"physics:localRot{side}"))
+        self._check_finite(prim, place, turn)
         targets = prim.GetRelationship(f"physics:body{side}").GetTargets()
         target = self.stage.GetPrimAtPath(targets[0]) if targets else None
         if target is None or not target.IsValid():
@@ -414,22 +429,20 @@ class _Stage:
             factor = self.kilogram * self.metre ** (2 if turns else 1)
             effort = most * factor if np.isfinite(most) else None
         free = turns and lower is None and upper is None
-        limits = Limits(lower, upper, effort, *(_said(prim, f"{OURS}{name}") for name in RATES))
+        limits = Limits(lower, upper, effort, *(_own(prim, name) for name in RATES))
         return replace(joint, type="continuous" if free else joint.type, limits=limits)
 
-    def _own(self, prim: Any, joint: Joint) -> Joint:
+    def _with_dynamics(self, prim: Any, joint: Joint) -> Joint:
         """Return a joint with what attributes of ours say."""
-        damping, friction, stiffness, rest = (
-            float(_said(prim, f"{OURS}{name}") or 0.0) for name in DYNAMICS
-        )
-        kind = _said(prim, f"{OURS}type") or joint.type
+        damping, friction, stiffness, rest = (_own(prim, name) or 0.0 for name in DYNAMICS)
+        bare = joint.type == "continuous" and _text(prim, f"{OURS}type") == "revolute"
         mimic = None
-        if leader := _said(prim, MIMIC):
+        if leader := _text(prim, MIMIC):
             numbers = (float(_said(prim, f"{MIMIC}:{x}") or 0.0) for x in ("multiplier", "offset"))
             mimic = Mimic(leader, *numbers)
         return replace(
             joint,
-            type=kind,
+            type="revolute" if bare else joint.type,
             damping=damping,
             friction=friction,
             stiffness=stiffness,
@@ -448,12 +461,24 @@ def _said(prim: Any, name: str) -> Any:
     return attribute.Get() if attribute and attribute.IsValid() else None
 
 
+def _own(prim: Any, name: str) -> float | None:
+    """Return a number that only we write, None where there is none."""
+    value = _said(prim, OURS + name)
+    return None if value is None else float(value)
+
+
+def _text(prim: Any, name: str) -> str:
+    """Return the text of an attribute, "" where there is none."""
+    value = _said(prim, name)
+    return "" if value is None else str(value)
+
+
 def _names(prims: Sequence[Any], taken: set[str]) -> dict[str, str]:
     """Return a name for each prim, by its path; its path where another has its name."""
     names = {}
     for prim in prims:
         path = str(prim.GetPath())
-        name = _said(prim, NAME) or prim.GetName()
+        name = _text(prim, NAME) or prim.GetName()
         names[path] = path.strip("/") if name in taken else name
         taken.add(names[path])
     return names

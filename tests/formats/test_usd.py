@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 import mbd_bridge as mbd
-from mbd_bridge.base.errors import FileError, MbdWarning, ModelError
+from mbd_bridge.base.errors import FileError, MbdError, MbdWarning, ModelError
 from tests.formats import cassie
 from tests.formats.texts import limited_arm
 from tests.machines import rssr
@@ -243,9 +245,31 @@ def test_joints_without_a_place_in_usd_are_refused_or_listed(tmp_path):
         bike.convert(tmp_path / "bike.usda")
 
 
+ODD = ("nan", "inf", "-1", "1e38", '"x"', "(0, 0)", "None", "</four_bar/crank>", "[]", "true")
+
+
+def test_a_stage_with_odd_values_is_a_machine_or_refused(tmp_path):
+    rng = random.Random(7)
+    mbd.load(own_urdfs()["four_bar"]).convert(tmp_path / "bar.usda")
+    text = (tmp_path / "bar.usda").read_text()
+    places = list(re.finditer(r"(?<== )[^\n{]+", text))
+    refused = 0
+    for _ in range(60):
+        place = rng.choice(places)
+        odd = text[: place.start()] + rng.choice(ODD) + text[place.end() :]
+        (tmp_path / "odd.usda").write_text(odd)
+        try:
+            robot = mbd.load(tmp_path / "odd.usda")
+        except MbdError:
+            refused += 1
+        else:
+            assert np.isfinite(robot.mass_matrix(robot.neutral())).all()
+    assert 20 < refused < 60
+
+
 def test_damaged_and_foreign_stages_are_refused_with_a_reason(tmp_path):
     (tmp_path / "no.usda").write_text("#usda 1.0\ndef Xform {")
-    with pytest.raises(FileError, match="no USD stage"):
+    with pytest.raises(FileError, match="cannot be read"):
         mbd.load(tmp_path / "no.usda")
     (tmp_path / "empty.usda").write_text('#usda 1.0\ndef Xform "world" {}\n')
     with pytest.raises(FileError, match="nothing can move"):
