@@ -83,6 +83,32 @@ def test_kimyoo97s_forms_and_ours_end_alike_on_a_four_bar_and_on_the_car() -> No
         assert max(own.left.max() for own in steps.values()) < 1e-9
 
 
+def test_figures_of_verification_are_drawn(tmp_path: Path, monkeypatch) -> None:
+    """Of Lee94 and KimYoo97 of short motions; of KimYou97's stiffnesses with given numbers."""
+    pytest.importorskip("exudyn")
+    kimyoo97, rssr = program("verification/kimyoo97.py"), program("verification/rssr.py")
+    kimyou97 = program("verification/kimyou97.py")
+    for one in (kimyoo97, rssr, kimyou97):
+        monkeypatch.setattr(one, "PICTURES", tmp_path)
+    drop = kimyoo97.falling_car()._replace(span=(0.0, 0.02))
+    bar = kimyoo97.turning_bar()._replace(span=(0.0, 0.05))
+    steps = dict.fromkeys((f"ours, {m}" for m in kimyoo97.BASES), kimyoo97.ours(drop, "svd", 5e-3))
+    steps |= {name: kimyoo97.printed(drop, how, 5e-3) for name, how in kimyoo97.PRINTED.items()}
+    monkeypatch.setattr(kimyoo97, "everything", lambda *_: steps)
+    kimyoo97.lane(drop)
+    kimyoo97.violation(drop, drop)
+    kimyoo97.sizes(drop, bar)
+    for name, value in {"SECONDS": 0.05, "TURNS": 1}.items():
+        monkeypatch.setattr(rssr, name, value)
+    rssr.main()
+    powers = np.array([-1.0, -0.5, -1.0, -1.0, -0.5, 0.5])
+    monkeypatch.setattr(kimyou97, "differences", lambda exact, k: [k, *k**powers])
+    kimyou97.stiffness(None)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    pages = {path.name for path in (DOCS / "papers" / "verification").glob("*.png")}
+    assert drawn == pages - {"kimyou97_1.png", "kimyou97_2.png"}  # drawn by the test below
+
+
 def test_the_page_prints_the_residuals_of_kimyoo97s_car() -> None:
     """Settling, of ours and of the projected form; steps of 5 ms, residuals of 10 ms."""
     kimyoo97 = program("verification/kimyoo97.py")

@@ -20,6 +20,7 @@ import numpy as np  # noqa: E402
 import mbd_bridge as mbd  # noqa: E402
 from mbd_bridge.simulation.trajectory import Trajectory  # noqa: E402
 from tests import independent  # noqa: E402
+from tests.benchmarks.vehicle_car import RACK  # noqa: E402
 from tests.machines import four_bar  # noqa: E402
 from tests.vehicles.scripts import example  # noqa: E402
 
@@ -72,7 +73,7 @@ def falling_car() -> Case:
     """Return the car of Figs 8 to 13 as it is dropped at 40 km/h: it settles in the first 4 s."""
     made = example("lane_change")
     q = made["q"] + DROP * (np.arange(len(made["q"])) == UP)
-    options = {"forces": made["system"].forces, "prescribed": {"rack": made["rack"]}}
+    options = {"forces": [*made["car"].forces, *made["tyres"]], "prescribed": {"rack": RACK}}
     return Case("car, settling", made["car"], (q, made["v"]), (0.0, 4.0), options)
 
 

@@ -45,15 +45,15 @@ def main() -> None:
     fine = ours(1e-4)
     curves = {"mbd_bridge, 1 ms": ours(1e-3)}
     for h, tolerance in ((1e-3, LOOSE), (1e-3, TIGHT), (2e-4, TIGHT)):
-        curves[f"Exudyn, {1e3 * h:g} ms, {tolerance:g}"] = exudyn(h, tolerance)
+        curves[f"Exudyn, {1e3 * h:g} ms, Newton to {tolerance:g}"] = exudyn(h, tolerance)
     figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
     for style, (name, one) in zip(("k-", "C3-.", "C1--", "C2:"), curves.items(), strict=True):
         away = np.abs(one.upward - np.interp(one.time, fine.time, fine.upward))
-        print(f"{name:22} {1e3 * one.took:8.1f} ms, off by {away.max():.1e} m/s²")
+        print(f"{name:32} {1e3 * one.took:8.1f} ms, off by {away.max():.1e} m/s²")
         axes[0].plot(one.time, one.upward, style, label=name)
         axes[1].semilogy(one.time, away + 1e-12, style)
     axes[0].set_ylabel("crank's centre, upward, m/s²")
-    axes[1].set_ylabel("difference to steps of 0.1 ms")
+    axes[1].set_ylabel("difference to steps of 0.1 ms, m/s²")
     axes[1].set_xlabel("time, s")
     axes[0].legend()
     for axis in axes:
