@@ -453,12 +453,17 @@ def _changes(history: LoadHistory) -> str:
     found = history.results.get("sensitivity")
     if found is None:
         return ""
-    lead = (
-        "%/%: by how many per cent a load's peak, and its root mean square, grow with one per cent "
-        "more of a number of the machine."
-    )
-    each = (table(one, sentence(one.title)) for one in found.tables())
-    return paragraph(lead) + "".join(each)
+    parts = [
+        paragraph(
+            "Slopes of the peaks, per unit of a number of the machine; peak %/%: by how many per "
+            "cent the peak grows with one per cent more of it."
+        )
+    ]
+    for one in found.tables():
+        peaks = [column for column in one.columns if not column.name.startswith("rms")]
+        said = " ".join(map(sentence, (one.title, *one.notes)))
+        parts.append(table(replace(one, columns=peaks, notes=()), said))  # a page is not as wide
+    return "".join(parts)
 
 
 def _loads(history: LoadHistory) -> str:
