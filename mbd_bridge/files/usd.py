@@ -61,6 +61,8 @@ AXES = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 """Of a generic joint, in the order of a mask's rows."""
 KINDS = {"Revolute": "revolute", "Prismatic": "prismatic", "Spherical": "spherical"}
 KINDS |= {"Fixed": "fixed"}
+SINGLE, SHEARED = 1e-6, 1e-4
+"""Rounding of 32 bits in scales, and how far axes of a rotation may be from square."""
 WATER = 1000.0
 """kg/m³, of shapes that do not say theirs (UsdPhysics)."""
 EARTH = 9.81
@@ -253,11 +255,20 @@ class _Stage:
         """Return the frame of a prim in the world, m, and its scale along its own axes."""
         matrix = np.array(self.cache.GetLocalToWorldTransform(prim)).T
         scale = np.linalg.norm(matrix[:3, :3], axis=0)
-        scale = np.where(np.abs(scale - 1.0) < 1e-12, 1.0, scale)
+        scale = np.where(np.abs(scale - 1.0) < SINGLE, 1.0, scale)
         self._check_finite(prim, matrix)
         if not scale.all():
             raise FileError(f"{prim.GetPath()}: its transform has no inverse", self.file)
-        return Frame(matrix[:3, :3] / scale, matrix[:3, 3] * self.metre), scale
+        if np.linalg.det(matrix[:3, :3]) < 0.0:
+            scale = -scale  # a mirror image
+        turn = matrix[:3, :3] / scale
+        if np.abs(turn.T @ turn - np.eye(3)).max() > SHEARED:
+            raise FileError(
+                f"{prim.GetPath()}: its transform is sheared, a scale along other axes than its "
+                f"own; scale the shapes instead",
+                self.file,
+            )
+        return Frame(turn, matrix[:3, 3] * self.metre), scale
 
     def _place(self, prim: Any) -> Frame:
         return self._matrix(prim)[0]
@@ -323,7 +334,9 @@ class _Stage:
                 continue
             place, scale = self._matrix(prim)
             here = own.inverse() @ place
-            scale = scale * self.metre
+            scale = np.abs(scale) * self.metre
+            if prim != body and prim.HasAPI(self.physics.MassAPI):
+                self.left_out.add("masses and densities of shapes", body.GetName())
             get = prim.GetAttribute
             if kind == "Cube":
                 size = tuple((float(get("size").Get()) * scale).tolist())
@@ -408,11 +421,13 @@ class _Stage:
         return self.names[str(body.GetPath())], self._place(body).inverse() @ frame @ local
 
     def _locked(self, prim: Any, axis: str) -> bool:
-        """Return whether a generic joint locks an axis: its lower limit is above the upper one."""
+        """Return whether a generic joint locks an axis: its limits are crossed, or both are 0."""
         if not prim.HasAPI(self.physics.LimitAPI, axis):
             return False
         limit = self.physics.LimitAPI(prim, axis)
         low, high = float(limit.GetLowAttr().Get()), float(limit.GetHighAttr().Get())
+        if low == high == 0.0:
+            return True
         if low <= high and np.isfinite([low, high]).any():
             self.left_out.add("limits of generic joints", prim.GetName())
         return low > high

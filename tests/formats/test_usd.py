@@ -150,7 +150,7 @@ def test_what_another_program_changes_counts_not_our_64_bits(tmp_path):
     assert masses["crank"] == one.model.links[one.model.link_number("crank")].inertia.mass
 
 
-def stage_of(tmp_path, joint, locked=()):
+def stage_of(tmp_path, joint, locked=(), limits=(1.0, -1.0)):
     """A free body of two shapes, and one on a joint with it; perhaps locked axes."""
     path = str(tmp_path / "made.usda")
     stage = Usd.Stage.CreateNew(path)
@@ -169,7 +169,7 @@ def stage_of(tmp_path, joint, locked=()):
         made.CreateLocalPos0Attr(Gf.Vec3f(1, 0, 0))
         for axis in locked:
             limit = UsdPhysics.LimitAPI.Apply(made.GetPrim(), axis)
-            limit.CreateLowAttr(1.0), limit.CreateHighAttr(-1.0)
+            limit.CreateLowAttr(limits[0]), limit.CreateHighAttr(limits[1])
     stage.Save()
     return path
 
@@ -189,8 +189,9 @@ SLIDES, TURNS = ("transX", "transY", "transZ"), ("rotX", "rotY", "rotZ")
         (("transZ", "rotX", "rotY"), "planar"),
     ],
 )
-def test_a_generic_joint_is_what_its_locked_axes_leave(tmp_path, locked, type):
-    robot = mbd.load(stage_of(tmp_path, "Joint", locked))
+@pytest.mark.parametrize("limits", [(1.0, -1.0), (0.0, 0.0)])
+def test_a_generic_joint_is_what_its_locked_axes_leave(tmp_path, locked, type, limits):
+    robot = mbd.load(stage_of(tmp_path, "Joint", locked, limits))
     joints = {joint.name: joint.type for joint in robot.model.description.joints}
     assert joints == {"a.free": "floating", "held": type}
 
@@ -233,6 +234,26 @@ def test_gravity_is_turned_into_the_axes_of_a_base_that_stands_askew(tmp_path):
     robot = mbd.load(path)
     assert robot.nv == 0
     assert robot.model.gravity == pytest.approx([0, -9.81, 0], abs=1e-12)
+
+
+def test_a_body_in_a_mirror_keeps_a_right_handed_frame_and_a_sheared_one_is_refused(tmp_path):
+    path = stage_of(tmp_path, "FixedJoint")
+    stage = Usd.Stage.Open(path)
+    form = UsdGeom.Xformable(stage.GetPrimAtPath("/b"))
+    form.AddScaleOp().Set(Gf.Vec3f(-2, 2, 2))
+    stage.Save()
+    link = mbd.load(path).model.links[2]
+    assert link.name == "b"
+    assert link.inertia.mass == pytest.approx(8 * 1000 * np.pi * 0.1**2 * 2)
+    frame = mbd.load(path).model.description.joints[-1].origin
+    assert np.linalg.det(frame.rotation) == pytest.approx(1.0)
+    form.AddRotateZOp().Set(30.0)
+    form.AddScaleOp(opSuffix="more").Set(Gf.Vec3f(1, 3, 1))
+    UsdGeom.Xform.Define(stage, "/b/inner").AddRotateZOp().Set(30.0)
+    UsdGeom.Cube.Define(stage, "/b/inner/cube")
+    stage.Save()
+    with pytest.raises(FileError, match="its transform is sheared"):
+        mbd.load(path)
 
 
 def test_joints_without_a_place_in_usd_are_refused_or_listed(tmp_path):
