@@ -33,7 +33,7 @@ from mbd_bridge.equations.mass_moments import MassMoments, share_out
 from mbd_bridge.equations.motions import body_motions, joint_velocities
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.model import JointMotion, Model
-from mbd_bridge.model.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model.spatial import Array, cross, zeros
 
 
 class Rates(NamedTuple):
@@ -248,48 +248,6 @@ def inertial_wrench(mass: MassMoments, rates: Rates) -> Array:
     moment[1] = moment[1] + (spread[0, 2] - spread[2, 0])
     moment[2] = moment[2] + (spread[1, 0] - spread[0, 1])
     return np.concatenate([force, moment])
-
-
-SYMMETRIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-"""Places of the six numbers of an inertia, in the order of `torque_regressor`."""
-
-
-def torque_regressor(model: Model, q: Array, v: Array, a: Array, links: Sequence[int]) -> Array:
-    """Return Y (nv, 10 L): generalised forces for each inertial number of links being one.
-
-    The ten of a link are m, m c, and the inertia about its frame's origin (xx, xy, yy, xz, yz, zz),
-    in the frame's axes: forces are linear in them.
-    """
-    motions = body_motions(model, q, v)
-    rates = _outward(model, motions, v, a)
-    Y = zeros((model.nv, 10 * len(links)), q, v, a)
-    for k, number in enumerate(links):
-        link = model.links[number]
-        columns = [inertial_wrench(mass, rates[link.body]) for mass in _unit_masses(link.frame)]
-        i = link.body
-        while i >= 0:
-            body = model.bodies[i]
-            forces = np.column_stack([generalised_force(motions[i], x) for x in columns])
-            here = slice(10 * k, 10 * k + 10)
-            Y[body.v, here] = Y[body.v, here] + body.ratio * forces
-            columns = [on_parent(motions[i], wrench) for wrench in columns]
-            i = body.parent
-    return Y
-
-
-def _unit_masses(frame: Frame) -> list[MassMoments]:
-    """Return the mass moments of each of the ten numbers alone, about the body's origin."""
-    p, R, none = frame.translation, frame.rotation, np.zeros((3, 3))
-    units = [MassMoments(1.0, p, np.outer(p, p))]
-    for axis in R.T:
-        across = np.outer(p, axis)
-        units.append(MassMoments(0.0, axis, across + across.T))
-    for i, j in SYMMETRIC:
-        inertia = none.copy()
-        inertia[i, j] = inertia[j, i] = 1.0
-        second = R @ (0.5 * np.trace(inertia) * np.eye(3) - inertia) @ R.T
-        units.append(MassMoments(0.0, np.zeros(3), second))
-    return units
 
 
 def _onto(at_bodies: list[Array], motions: list[JointMotion], children: Sequence[int]) -> Array:

@@ -143,17 +143,17 @@ def gradient(
     function : returns one array with one entry
     inputs, by : as for `jacobian`
     """
-    graph = trace(function, inputs)
     names = tuple(inputs) if by is None else tuple(by)
+
+    def derived(*arguments: Array) -> tuple[Array, ...]:
+        given = dict(zip(inputs, arguments, strict=True))
+        results, slopes = pulled_back(function, given, [np.ones(1)], names)
+        return (*results, *slopes.values())
+
+    graph = trace(function, inputs)
     if [len(indices) for indices in graph.outputs] != [1]:
         raise KernelError("a gradient is of one output with one entry; for more take `jacobian`")
     _check_inputs(graph, names)
-
-    def derived(*arguments: Array) -> tuple[Array, ...]:
-        formed = _values(graph, arguments)
-        adjoints = _reverse(graph, set(names), formed, {graph.outputs[0][0]: {0: 1.0}})
-        return (*_arrays(graph, formed), *_adjoint_arrays(graph, names, adjoints))
-
     return derived
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from mbd_bridge.base.arguments import as_floats
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.equations.external import External, add, from_world_axes
 from mbd_bridge.equations.motions import coordinate_rates
-from mbd_bridge.equations.newton_euler import external_forces, recursive_loads
+from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.forces.acts import Acts, along
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.forces.points import in_link_axes
@@ -26,6 +25,7 @@ from mbd_bridge.forces.varying import Sampled
 from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.solve.balance import unbalanced
 from mbd_bridge.solve.derivatives import (
     InverseDerivatives,
     inverse_derivatives,
@@ -177,8 +177,9 @@ def prepare_torque_derivatives(model: Model, applied: AppliedForces) -> Kernel:
 
     def function(q: Array, v: Array, a: Array, *rest: Array) -> InverseDerivatives:
         if model.flexible:
-            torques = partial(_torques, model)
-            found = through_the_recursion(model, torques, q, v, a)
+            found = through_the_recursion(
+                model, lambda *state: (unbalanced(model, *state),), q, v, a
+            )
         else:
             found = inverse_derivatives(model, q, v, a)
         pushed, by = derived(np.zeros(nv), v, q, *rest)
@@ -187,10 +188,6 @@ def prepare_torque_derivatives(model: Model, applied: AppliedForces) -> Kernel:
 
     outputs = InverseDerivatives._fields
     return model_kernel(model, "torque_derivatives", inputs, outputs, function, applied)
-
-
-def _torques(model: Model, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    return (recursive_loads(model, q, v, a).forces,)
 
 
 def element_links(model: Model, forces: Iterable[ForceElement]) -> tuple[int, ...]:

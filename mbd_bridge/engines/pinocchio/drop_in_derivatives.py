@@ -21,8 +21,9 @@ from mbd_bridge.engines.pinocchio.drop_in import (
     prepared,
     rnea,
 )
-from mbd_bridge.equations.newton_euler import torque_regressor
-from mbd_bridge.kernels import Kernel
+from mbd_bridge.equations.mass_moments import MassMoments, with_moments
+from mbd_bridge.equations.newton_euler import recursive_loads
+from mbd_bridge.kernels import Kernel, rates_along
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
 from mbd_bridge.solve.dynamics import derivatives_are_straight
@@ -92,8 +93,14 @@ def _regressor(model: PreparedModel) -> Kernel:
     ours, links = model.twin.ours, model.links
     inputs = {"q": ours.nq, "v": ours.nv, "a": ours.nv}
 
+    def torques(q: Array, v: Array, a: Array, p: Array) -> tuple[Array, ...]:
+        pairs = zip(links, p.reshape(-1, 10), strict=True)
+        more = {link: MassMoments.of_parameters(x) for link, x in pairs}
+        return (recursive_loads(with_moments(ours, more), q, v, a).forces,)
+
     def function(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-        return (torque_regressor(ours, q, v, a, links),)
+        given = {"q": q, "v": v, "a": a, "p": np.zeros(10 * len(links))}
+        return rates_along(torques, given, {"p": np.eye(10 * len(links))})[1]
 
     return model_kernel(ours, "torque_regressor", inputs, ("Y",), function, links)
 

@@ -16,7 +16,7 @@ rotation vector (rad) in the child's axes, as everywhere v is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -263,8 +263,7 @@ class Columns:
         """Return what acts, with the parameters (P,) of force elements in their places."""
         if self.elements is None:
             return applied
-        forces = self.elements.bound(applied.forces, p[self._of_elements])
-        return AppliedForces(applied.links, applied.axes, forces, applied.known)
+        return replace(applied, forces=self.elements.bound(applied.forces, p[self._of_elements]))
 
     def seed(self, name: str, size: int) -> Array:
         """Return which entry of an input (size, K) each column moves."""
