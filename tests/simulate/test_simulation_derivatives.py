@@ -256,6 +256,36 @@ def test_steps_that_end_where_tables_bend_have_derivatives():
     same(found.d_q[-1][:, 1], (ends[0] - ends[1]) / (2.0 * h), 1e-7)
 
 
+def test_rows_of_tables_are_among_what_is_derived_by():
+    robot, q, v = tree()
+    times = [0.0, 0.0212, 0.05, 0.05, 0.08, 0.1]
+
+    def torque(values):
+        return {"joint2": 0.2, "joint1": (times, values)}
+
+    values = np.zeros(6)
+    by = ["v.joint1", "torque.joint1", "torque.joint2"]
+    options = {"step": H, "every": 9}
+    solver = robot.compile_simulation_derivatives(0.1, by, torque=torque(values), **options)
+    found = solver(q, v)
+    assert found.column_names[1:3] == ("torque.joint1.0", "torque.joint1.1")
+    assert found.units[1:] == ("N m",) * 7
+    same(solver.gradient(final=distance)(q, v).gradient, forward_gradient(found), 1e-12)
+    some = robot.compile_simulation_derivatives(
+        0.1, ["torque.joint1.3"], torque=torque(values), **options
+    )
+    np.testing.assert_array_equal(some(q, v).d_q[..., 0], found.by("torque.joint1.3").d_q[..., 0])
+    h, direction, ends = 1e-3, np.random.default_rng(0).uniform(-1.0, 1.0, 6), []
+    for sign in (1, -1):
+        moved = sign * h * direction
+        run = robot.simulate(0.1, q=q, v=v, torque=torque(moved), **options)
+        given = {f"torque.joint1.{k}": x for k, x in enumerate(moved)}
+        same(solver(q, v, parameters=given).q, run.q, 1e-12)
+        ends.append(run.q[-1])
+    rate = found.by("torque.joint1").d_q[-1] @ direction
+    same(rate, (ends[0] - ends[1]) / (2.0 * h), 1e-7)
+
+
 def test_prescribed_coordinates_stay_and_loops_close_behind_them():
     bar, _, _ = linkage()
     options = {"prescribed": {"crank": "0.7 + 12*t + t^2"}, "every": 100}
@@ -379,6 +409,7 @@ JUMP = {"joint1": ([0.0, 0.05, 0.05, 0.1], [0.0, 0.0, 1.0, 1.0])}
         ("q", {"method": "svd"}, StateError, "null"),
         ("q", {"integrator": "hht", "until": distance}, StateError, "explicit"),
         ("q", {"until": lambda t, q, v: q}, StateError, "one number"),
+        ("torque", {"until": distance, "torque": JUMP}, StateError, "rows of tables"),
         ("q", {"integrator": "hht", "torque": JUMP}, StateError, "jumps"),
         ("q", {"integrator": "scipy:RK45"}, StateError, "rk4"),
         ("q", {"torque": {"joint1": mbd.Sampled(lambda t, q, v: 0.0)}}, StateError, "Sampled"),

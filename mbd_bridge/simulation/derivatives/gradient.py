@@ -109,17 +109,17 @@ class SimulationGradientSolver:
         """Return the number and its gradient for one motion; see `SimulationDerivativeSolver`."""
         motion, turn = self._solver.motion(q, v, z, parameters)
         march, value, end = motion.steps.backward, 0.0, None
-        stage = march.start()
+        stage, by_rows = march.start(), np.zeros(len(motion.rates["stream"]))
         for part, states in motion.backward():
             if end is None:
                 end = [x[-1] for x in states]
                 value, *weights = self._at_end(end, turn)
                 rest = [np.zeros(size) for size in list(march.inputs.values())[2 : march.state]]
                 march.put(stage, *weights, *rest, np.zeros(1), *motion.constant)
-            value += self._back(march, stage, motion, part, states)
+            value += self._back(march, stage, motion, part, states, by_rows)
         assert end is not None, "a motion has steps"
-        names = (*STATE, *motion.steps.moving)
-        each = zip(names, march.state_of(stage), strict=True)
+        names = (*STATE, *(name for name in motion.steps.moving if name != "stream"), "stream")
+        each = zip(names, [*march.state_of(stage), by_rows], strict=True)
         total = sum(motion.rates[name].T @ weight for name, weight in each)
         trusted = motion.trusted & np.isfinite(total)
         at_end = float(end[2][0]), end[0].copy(), end[1].copy()
@@ -152,8 +152,14 @@ class SimulationGradientSolver:
         motion: DerivedMotion,
         part: EqualSteps,
         states: list[Array],
+        by_rows: Array,
     ) -> float:
-        """Go back over the steps of a part; return what records at their starts add."""
+        """Go back over the steps of a part; return what records at their starts add.
+
+        Parameters
+        ----------
+        by_rows : (T,) derivatives by the rows of tables, which are added up
+        """
         before = [x[:-1] for x in states]
         columns = before if part.stream is None else [*before, part.stream[:, :, 0]]
         count, width = len(before[0]), march.inputs["record"]
@@ -170,12 +176,17 @@ class SimulationGradientSolver:
             value = float(found.sum())
             record[count - 1 - rows, place:, 0] = np.concatenate([by_q, by_v], axis=1)
         stage[march.place_of("h")] = part.h
-        nowhere = np.zeros((len(march.shapes), 1), dtype=np.int64)
-        taken = march.advance_into(stage, count, count + 1, nowhere, np.inf, record)
+        places = np.zeros((len(march.shapes), 1), dtype=np.int64)
+        tables = np.empty((count, 0 if part.slopes is None else part.slopes.shape[1]))
+        if part.slopes is not None:
+            places[march.state] = tables.ctypes.data
+        taken = march.advance_into(stage, count, 1, places, np.inf, record)
         if taken < count and np.isfinite(march.state_of(stage)[0]).all():
             time = float(before[2][count - 1 - taken, 0])
             raise SolveError(
                 f"the step from t = {time:.6g} s has no finite derivative: what acts has an "
                 f"infinite slope there, such as sqrt(x) at 0"
             )
+        if part.slopes is not None:
+            by_rows += np.einsum("ns,nsk->k", tables[::-1], part.slopes)
         return value

@@ -21,8 +21,9 @@ import numpy as np
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.kernels.march import March
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.simulation.derivatives.start import StartColumns
 from mbd_bridge.simulation.derivatives.steps import STATE, StepDerivatives
-from mbd_bridge.simulation.signals.tables import length_to
+from mbd_bridge.simulation.signals.tables import ON_GRID, SHARP, length_to
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK
@@ -32,12 +33,21 @@ KEPT = 2**22
 
 
 class EqualSteps(NamedTuple):
-    """Steps of one length: the first one, the one behind the last, their length, tables there."""
+    """Steps of one length.
+
+    Attributes
+    ----------
+    first, stop : the first one, and the one behind the last
+    h : their length, s
+    stream : (steps, S, 1) tables there
+    slopes : (steps, S, T) of these by their rows, if they move
+    """
 
     first: int
     stop: int
     h: float
     stream: Array | None
+    slopes: Array | None = None
 
     def parts(self, most: int) -> Iterator[EqualSteps]:
         """Yield parts of so many steps at most."""
@@ -47,7 +57,14 @@ class EqualSteps(NamedTuple):
     def part(self, first: int, stop: int) -> EqualSteps:
         """Return some of the steps."""
         rows = slice(first - self.first, stop - self.first)
-        return EqualSteps(first, stop, self.h, None if self.stream is None else self.stream[rows])
+        stream, slopes = (None if x is None else x[rows] for x in (self.stream, self.slopes))
+        return EqualSteps(first, stop, self.h, stream, slopes)
+
+    def moved(self, changes: Array) -> EqualSteps:
+        """Return the steps with changes (T,) of the rows of tables."""
+        if self.slopes is None or self.stream is None or not changes.any():
+            return self
+        return self._replace(stream=self.stream + (self.slopes @ changes)[:, :, None])
 
 
 class StepGrid(NamedTuple):
@@ -66,11 +83,23 @@ class StepGrid(NamedTuple):
 
     @staticmethod
     def of(
-        trajectory: Trajectory, scheme: Scheme, start: float, h: float, n: int, every: int
+        trajectory: Trajectory,
+        scheme: Scheme,
+        start: float,
+        h: float,
+        n: int,
+        every: int,
+        columns: StartColumns,
     ) -> StepGrid:
         """Return n steps of h, which end where tables bend or jump, every `every`-th recorded."""
         whole = np.add.accumulate(np.concatenate([[start], np.full(n, h)]))
-        knots = trajectory.system.knots(start, h, scheme).times
+        knots, moving = trajectory.system.knots(start, h, scheme).times, "stream" in columns.moving
+        for table in columns.tables.values() if moving else ():
+            own = table.times  # with other values it may bend or jump at each of them
+            short = np.diff(own) < SHARP * h
+            jump = np.append(short, False) | np.insert(short, 0, False)
+            off = np.abs((own - start) / h - np.round((own - start) / h)) > ON_GRID
+            knots = np.union1d(knots, own[jump | off])
         if scheme.remembers and len(knots):
             raise StateError(
                 "integrator: its steps begin anew where a table jumps; take 'rk4', or a formula"
@@ -82,7 +111,13 @@ class StepGrid(NamedTuple):
             lengths[k] = length_to(float(times[k]), float(times[k + 1]))
         edges = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(lengths)]
         pieces = [
-            EqualSteps(a, b, float(lengths[a]), trajectory.stream(times[a : b + 1], lengths[a]))
+            EqualSteps(
+                a,
+                b,
+                float(lengths[a]),
+                trajectory.stream(times[a : b + 1], lengths[a]),
+                columns.table_slopes(times[a : b + 1], lengths[a]) if moving else None,
+            )
             for a, b in pairwise(edges)
         ]
         return StepGrid(times, tuple(pieces), np.append(ends[:-1][::every], ends[-1]))
@@ -136,8 +171,13 @@ class DerivedMotion:
         march.put(stage, *self.state, np.zeros(1), *self.constant)
         return stage
 
-    def recorded(self, march: March, stage: Array) -> Iterator[list[Array]]:
-        """Yield q, v, dq and dv (records, lanes, size), from the start to the end."""
+    def recorded(self, march: March, stage: Array, rows: Array) -> Iterator[list[Array]]:
+        """Yield q, v, dq and dv (records, lanes, size), from the start to the end.
+
+        Parameters
+        ----------
+        rows : (lanes, T) rates of the rows of tables
+        """
         places = (0, 1, len(STATE), len(STATE) + 1)
 
         def now() -> list[Array]:
@@ -155,6 +195,8 @@ class DerivedMotion:
             self.enter(march, stage, piece)
             if stream is not None:
                 stream = np.repeat(stream, march.lanes, axis=2)
+            if stream is not None and piece.slopes is not None:
+                stream = np.concatenate([stream, piece.slopes @ rows.T], axis=1)
             taken, out = march.advance(stage, count, every, STEP_RISK, stream)
             steps = int(march.steps_of(stage).min())
             if taken < count or steps < count:

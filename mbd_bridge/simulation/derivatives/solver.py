@@ -91,9 +91,14 @@ class SimulationDerivativeSolver:
         self._trajectory = Trajectory(self._columns.system)
         self._known: dict[tuple[int, ...], StepDerivatives] = {}
         check_records(self.model, steps, whole_number("every", every))
-        grid = self._start, float(duration) / steps, steps, every
+        grid = self._start, float(duration) / steps, steps, every, self._columns
         self.grid = StepGrid.of(self._trajectory, self._scheme, *grid)
         self._until = self._ending(options["until"])
+        if "stream" in self._columns.moving and (self._until or self._scheme.remembers):
+            raise StateError(
+                "by: rows of tables go with explicit integrators without a memory, such as 'rk4', "
+                "and without until="
+            )
 
     def _ending(self, given: StateNumber | None) -> Until | None:
         """Return where motions end, None at the end of the last step."""
@@ -133,13 +138,14 @@ class SimulationDerivativeSolver:
             count = some.stop - first
             lane_rates = {
                 name: np.pad(moved[name][:, some], ((0, 0), (0, lanes - count))).T
-                for name in (*STATE, *self._columns.moving)
+                for name in (*STATE, *self._columns.moving, "stream")
             }
             stage = march.start()
             start = [*motion.state, *(lane_rates[name] for name in STATE)]
-            others = [lane_rates[name] for name in self._columns.moving]
+            others = [lane_rates[name] for name in self._columns.moving if name != "stream"]
             march.put(stage, *start, np.zeros(1), *motion.constant, *others)
-            found = [np.concatenate(x) for x in zip(*motion.recorded(march, stage), strict=True)]
+            records = motion.recorded(march, stage, lane_rates["stream"])
+            found = [np.concatenate(x) for x in zip(*records, strict=True)]
             q_all, v_all, d_q_all, d_v_all = found
             d_q[..., some] = d_q_all[:, :count].transpose(0, 2, 1)
             d_v[..., some] = d_v_all[:, :count].transpose(0, 2, 1)
@@ -189,7 +195,7 @@ class SimulationDerivativeSolver:
     ) -> tuple[DerivedMotion, Turn | None]:
         """Return the motion from such a start, and its end if that is where `until` is zero."""
         system = self._columns.system
-        held, p = self._columns.values(self._trajectory.held, parameters)
+        held, p, changes = self._columns.values(self._trajectory.held, parameters)
         q0, v0, rows = self._started(q, v, p)
         steps = self._known.get(rows)
         if steps is None:
@@ -206,9 +212,12 @@ class SimulationDerivativeSolver:
             instant = self._trajectory.instants(t[:1])[0]
             more = [p] if "p" in steps.sizes else []
             t[behind:], slopes = steps.memory(q0, v0, now, held, instant, *more)
-            moved = np.concatenate([rates[name] for name in ("q", "v", *steps.moving)])
+            names = [name for name in ("q", "v", *steps.moving) if name != "stream"]
+            moved = np.concatenate([rates[name] for name in names])
             rates["t"][behind:] = slopes @ moved
-        whole = DerivedMotion(steps, held, p, (q0, v0, t), rates, trusted, self.grid)
+        pieces = tuple(piece.moved(changes) for piece in self.grid.pieces)
+        grid = self.grid._replace(pieces=pieces)
+        whole = DerivedMotion(steps, held, p, (q0, v0, t), rates, trusted, grid)
         return (whole, None) if self._until is None else self._until.cut(whole)
 
     def _started(

@@ -43,6 +43,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, model_units
 from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
 from mbd_bridge.simulation.signals.signal import Constant
+from mbd_bridge.simulation.signals.tables import PolynomialSignal
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.rank import pivoted
@@ -51,6 +52,9 @@ from mbd_bridge.solve.tolerances import SINGULAR
 
 GIVEN = ("torque", "external")
 """First words of what is given from outside, the same at all times."""
+
+FIRST = np.zeros(1, dtype=np.int64)
+"""The number of the only trajectory."""
 
 FIXED = "fixed"
 """As `along`: all of q and v are independent, and loops may open."""
@@ -69,6 +73,7 @@ class StartColumns:
     system : the same, with the numbers of the machine as parameters
     columns : the K numbers
     along : the independent velocities, None for all
+    tables : those of torques, by the number of their part
     """
 
     def __init__(
@@ -78,6 +83,11 @@ class StartColumns:
         if not names:
             raise ModelError("by: expected at least one name, such as 'v' or 'LINK.mass'")
         self._given, prescribed = system, set(system.prescribed_velocities)
+        self.tables = {
+            k: part.signal
+            for k, part in enumerate(system.torques)
+            if isinstance(part.signal, PolynomialSignal)
+        }
         self.along = self._independent(along)
         whole = range(system.model.nv) if self.along is None else self.along
         free = tuple(system.model.velocity_names[k] for k in whole if k not in prescribed)
@@ -114,7 +124,7 @@ class StartColumns:
     def moving(self) -> tuple[str, ...]:
         """What moves of what a step takes beside the state."""
         kinds = {column.input for column in self.columns}
-        return tuple(name for name in ("held", "p") if name in kinds)
+        return tuple(name for name in ("held", "p", "stream") if name in kinds)
 
     @property
     def held(self) -> tuple[str, ...] | None:
@@ -122,18 +132,26 @@ class StartColumns:
         names = self._given.model.velocity_names
         return None if self.along is None else tuple(names[k] for k in self.along)
 
-    def values(self, held: Array, given: ParameterValues | ArrayLike | None) -> tuple[Array, Array]:
-        """Return what is held (H,), and the numbers of the machine (P,), with other values.
+    @property
+    def _rows(self) -> int:
+        """T, the rows of all tables."""
+        return sum(len(table.times) for table in self.tables.values())
+
+    def values(
+        self, held: Array, given: ParameterValues | ArrayLike | None
+    ) -> tuple[Array, Array, Array]:
+        """Return what is held (H,), the numbers of the machine (P,), changes of tables' rows (T,).
 
         Parameters
         ----------
         held : as it was given
         given : by name, or an array (K',) of all those among the columns but q and v
         """
+        changes = np.zeros(self._rows)
         if given is None:
-            return held, self._columns.p
+            return held, self._columns.p, changes
         if not isinstance(given, Mapping):
-            names = [column.name for column in self.columns if column.input in ("held", "p")]
+            names = [column.name for column in self.columns if column.input not in ("q", "v")]
             array = as_floats("parameters", given, ModelError)
             if array.shape != (len(names),):
                 raise ModelError(
@@ -141,16 +159,41 @@ class StartColumns:
                     f"{', '.join(names) or 'nothing'}; got {array.shape}"
                 )
             given = dict(zip(names, array.tolist(), strict=True))
-        listed, out = dict(by_name("parameters", given, "{'rod.mass': 2.0}")), held[None].copy()
+        listed, out = dict(by_name("parameters", given, "{'rod.mass': 2.0}")), held.copy()
+        one_each = True
         for column in self.columns:
-            if column.input == "held" and column.name in listed:
+            if column.input in ("held", "stream") and column.name in listed:
                 value = value_rows(column.name, listed.pop(column.name), 1)[:, 0]
-                out = np.repeat(out, len(value), axis=0) if len(out) == 1 else out
-                out[:, column.number] = value
+                one_each &= len(value) == 1
+                if column.input == "held":
+                    out[column.number] = value[0]
+                else:
+                    changes[column.number] = value[0] - column.value
         p = np.atleast_2d(self._columns.values(listed) if listed else self._columns.p)
-        if len(out) > 1 or len(p) > 1:
+        if not one_each or len(p) > 1:
             raise ModelError("parameters: one simulation has one value of each, not several")
-        return out[0], p[0]
+        return out, p[0], changes
+
+    def table_slopes(self, times: Array, h: float) -> Array:
+        """Return how the stream of steps of h between times moves with tables' rows (steps, S, T).
+
+        Parameters
+        ----------
+        times : (steps + 1,) s
+        """
+        steps, parts = len(times) - 1, []
+        at = np.empty(2 * steps + 1)
+        at[0::2], at[1::2] = times, times[:-1] + 0.5 * h
+        for k, table in self.tables.items():
+            count = len(table.times)
+            unit = PolynomialSignal.lines("", (table.times, np.eye(count)), count)
+            shares = unit.at(at, FIRST)[0][:, 0]
+            out = np.zeros((steps, self._given.layout.sizes[1], count))
+            place = self._given.layout.stream[k].start
+            for i, rows in enumerate((shares[:-1:2], shares[1::2], shares[2::2])):
+                out[:, place + i] = rows
+            parts.append(out)
+        return np.concatenate(parts, axis=2)
 
     def rates(
         self, rows: Sequence[int], q: Array, v: Array, p: Array
@@ -165,6 +208,7 @@ class StartColumns:
         model, number = self._given.model, len(self.columns)
         held = self._given.layout.sizes[0]
         sizes = {"q": model.nv, "v": model.nv, "held": held, "p": len(p)}
+        sizes["stream"] = self._rows
         seeds = {name: np.zeros((size, number)) for name, size in sizes.items()}
         for k, column in enumerate(self.columns):
             seeds[column.input][column.number, k] = 1.0
@@ -266,8 +310,17 @@ class StartColumns:
     def _of_given(self, name: str) -> list[DerivativeColumn]:
         """Return the columns of torques and wrenches that are given and stay as they are."""
         system, model = self._given, self._given.model
-        listed = []
+        listed: list[DerivativeColumn] = []
         units = [FORCE_UNIT[unit] for unit in model_units(model)[1]]
+        first = 0
+        for k, table in self.tables.items():
+            (j,), own = system.torques[k].places, table.at(table.times, FIRST)[0][:, 0, 0]
+            word = f"torque.{model.velocity_names[j]}"
+            listed += [
+                DerivativeColumn(f"{word}.{row}", units[j], name, "stream", first + row, x)
+                for row, x in enumerate(own.tolist())
+            ]
+            first += len(own)
         for k, place in system.layout.held.items():
             part = system.parts[k]
             if not isinstance(part.signal, Constant | Input):
@@ -287,6 +340,7 @@ class StartColumns:
         if not places:
             raise ModelError(
                 f"by: {unknown_name('number', name, [column.name for column in listed])}; of "
-                f"torque= and external= those that are numbers, the same at all times, can be named"
+                f"torque= and external= numbers can be named that stay the same, "
+                f"and rows of torques' tables"
             )
         return [listed[k] for k in places]

@@ -38,13 +38,21 @@ NO_RISK = np.zeros(1)
 """Last output of a march that goes back where another one has gone."""
 
 
+def _parted(given: dict[str, Array], name: str, sizes: Mapping[str, int]) -> dict[str, Array]:
+    """Return inputs with the parts of one of them, if there are any."""
+    if not sizes:
+        return given
+    parts = np.split(given[name], np.cumsum(list(sizes.values()))[:-1])
+    return given | dict(zip(sizes, parts, strict=True))
+
+
 class StepDerivatives:
     """The marches of a system's step.
 
     Parameters
     ----------
     rows : independent rows of the loops
-    moving : what moves beside the state: of "held" and "p"
+    moving : what moves beside the state: of "held", "p" and "stream", the tables
 
     Attributes
     ----------
@@ -88,7 +96,7 @@ class StepDerivatives:
             acting = Acting.at(system, system.machine(*p), held, now)
             return (self.step.start(acting, q, v, t[0], t[1:]),)
 
-        derived = jacobian(start, sizes, ["q", "v", *self.moving])
+        derived = jacobian(start, sizes, ["q", "v", *self._sums])
         identity = self.step.told(self.step.identity("memory", self.moving))
         return compile_kernel(derived, sizes, outputs=("memory", "rates"), identity=identity)
 
@@ -108,41 +116,52 @@ class StepDerivatives:
     def forward(self) -> March:
         """The step and its rates along one direction a lane: after x its rates, after u its own."""
         rates = {f"d_{name}": size for name, size in self._state.items()}
-        others = {f"d_{name}": self._constant[name] for name in self.moving}
-        sizes = {**self._state, **rates, "h": 1, **self._constant, **others, **self._stream}
+        sums, tables = self._sums, self._stream | self._moving_tables("d_")
+        others = {f"d_{name}": size for name, size in sums.items()}
+        streamed = {"tables": sum(tables.values())} if tables else {}
+        sizes = {**self._state, **rates, "h": 1, **self._constant, **others, **streamed}
 
         def step(*values: Array) -> tuple[Array, ...]:
-            given = dict(zip(sizes, values, strict=True))
+            given = _parted(dict(zip(sizes, values, strict=True)), "tables", tables)
             moved = {name: given[f"d_{name}"][:, None] for name in (*STATE, *self.moving)}
             results, slopes = rates_along(self._trusted_end, self._arguments(given), moved)
             rates_after = (x[:, 0] for x in slopes[:-1])
             return (*results[:-1], *rates_after, results[-1])
 
-        return self._march("forward_step", step, sizes, self._stream, 2 * len(STATE), MOST_LANES)
+        return self._march("forward_step", step, sizes, streamed, 2 * len(STATE), MOST_LANES)
 
     @cached_property
     def backward(self) -> March:
         """The weights of x' to those of x, those of u summed up; the states are streamed.
 
-        The stream has, side by side, x, tables, and the weights w of q and v.
+        The stream has, side by side, x, tables, and the weights w of q and v. The weights of tables
+        that move are given at each step, behind the sums.
         """
         record = {**self._state, **self._stream, "w_q": self.sizes["q"], "w_v": self.sizes["v"]}
-        sums = {name: self._constant[name] for name in self.moving}
+        sums, tables = self._sums, self._moving_tables("w_")
         streamed = {"record": sum(record.values())}
         sizes = {f"w_{name}": size for name, size in (self._state | sums).items()}
         sizes = {**sizes, "h": 1, **self._constant, **streamed}
 
         def step(*values: Array) -> tuple[Array, ...]:
             given = dict(zip(sizes, values, strict=True))
-            parts = np.split(given["record"], np.cumsum(list(record.values()))[:-1])
-            now = dict(zip(record, parts, strict=True))
-            weights = [given[f"w_{name}"] for name in STATE]
-            by = [*STATE, *sums]
-            _, slopes = pulled_back(self._end, self._arguments(given | now), weights, by)
+            now = _parted(given, "record", record)
+            weights, by = [given[f"w_{name}"] for name in STATE], [*STATE, *self.moving]
+            _, slopes = pulled_back(self._end, self._arguments(now), weights, by)
             before = slopes["q"] + now["w_q"], slopes["v"] + now["w_v"], slopes["t"]
-            return (*before, *(given[f"w_{name}"] + slopes[name] for name in sums), NO_RISK)
+            summed = [given[f"w_{name}"] + slopes[name] for name in sums]
+            return (*before, *summed, *([slopes["stream"]] if tables else []), NO_RISK)
 
         return self._march("backward_step", step, sizes, streamed, len(STATE) + len(sums))
+
+    @property
+    def _sums(self) -> dict[str, int]:
+        """What moves and stays the same in all steps."""
+        return {name: size for name, size in self._constant.items() if name in self.moving}
+
+    def _moving_tables(self, word: str) -> dict[str, int]:
+        """Return the size of the tables' rates or weights, if they move."""
+        return {f"{word}stream": self.sizes["stream"]} if "stream" in self.moving else {}
 
     def _end(self, *values: Array) -> tuple[Array, ...]:
         return self._function(*values)[: len(STATE)]
