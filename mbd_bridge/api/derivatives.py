@@ -120,7 +120,7 @@ def compile_simulation_derivatives(
     duration : s, of the simulation
     by : "q", "v" of the start (along velocities; "v.crank": one), numbers of the machine and of
         force elements as for `load_derivatives`: "rod.mass", "elbow.xyz", "gravity.z",
-        "spring.stiffness"; and "torque.crank", "external.hand.fx", where these are given as numbers,
+        "spring.stiffness"; "torque.crank", "external.hand.fx", where these are given as numbers;
         "torque.crank.3", a row of its table
     along : of a machine with loops, the coordinates that are independent at the start, while the
         loops carry the rest: names, or "independent" (None: chosen); "fixed": all are
