@@ -18,7 +18,7 @@ from mbd_bridge.model.description import Limits
 from mbd_bridge.model.units import FORCE_UNIT, model_units, velocity_units
 
 LEGEND = "A joint is carried by the one above it in its column; ├ and └ are branches."
-LOOP_LEGEND = "cut rank: of the joint in the distance matrix that chooses the cuts (Lee94, Table 1)"
+LOOP_LEGEND = "cut rank: chooses the joint at which a loop is cut"  # Lee94, Table 1
 
 STRAIGHT = 1e-9
 """How far from a coordinate direction an axis is still called x, y or z."""

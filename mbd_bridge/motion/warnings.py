@@ -26,6 +26,8 @@ ANOTHER, STILL = 0.5, 1e-2
 """Share of a way that another velocity leads astray; the shortest way that counts, rad or m."""
 BEYOND = 1e-6
 """How far, rad or m, a joint may be beyond its limit: rounding in files."""
+BEYOND_LIMITS = "beyond the limits of the file"
+"""What a note of limits begins with."""
 RATES = {"vel": "s", "acc": "s²", "dec": "s²", "jerk": "s³"}
 """Limits of rates as notes name them, and their unit's denominator."""
 SENTENCES: Mapping[Kind, str] = {
@@ -362,7 +364,7 @@ class MotionWarnings:
                     beyond.append(f"{joint.name}.{name} ({size:.4g} above {most:.4g} {unit}/{per})")
             if unit == "rad" and joint.name in self.unitless and many_turns(low, high):
                 degrees.append(joint.name)
-        found = [f"beyond the limits of the file: {some(beyond)}"] if beyond else []
+        found = [f"{BEYOND_LIMITS}: {some(beyond)}"] if beyond else []
         if advice and degrees:
             found.append(ask_degrees(degrees, ", or --unit deg (unit='deg')"))
         return found

@@ -11,6 +11,8 @@ from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from mbd_bridge import __version__
 from mbd_bridge.base.errors import count, some
 from mbd_bridge.base.extensions import working
@@ -23,6 +25,7 @@ from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics
 from mbd_bridge.model import Model, outline
 from mbd_bridge.motion.peak import Use
 from mbd_bridge.motion.table import FORCES, MOMENTS
+from mbd_bridge.motion.warnings import BEYOND_LIMITS
 from mbd_bridge.reports import figures
 from mbd_bridge.reports.page import page, paragraph, subsection, table, verdict
 from mbd_bridge.reports.printing import print_page
@@ -33,7 +36,6 @@ from mbd_bridge.view.web import viewer_part
 from mbd_bridge.view.web.description import Description
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -105,6 +107,9 @@ def _loops(model: Model, found: LoopReport) -> str:
 Actuated = Mapping[str, Sequence[Sizing]]
 """What actuators need, by load case."""
 
+FIRST = 8
+"""Joints on the first page."""
+
 NEVER = "No other program has checked these loads (the check was switched off)."
 
 
@@ -118,7 +123,7 @@ def kind_of(found: Report) -> str:
 def summary(
     cases: LoadCases, agreement: Report | None, actuators: Actuated, shown: str = ""
 ) -> str:
-    """Return verdicts, the joints' largest loads, and notes as HTML.
+    """Return verdicts, the machine and the joints' largest loads as HTML.
 
     Parameters
     ----------
@@ -130,9 +135,9 @@ def summary(
         "" if cases.cases[0].history.results.get("motors") else _limits(cases, actuators),
         *(one.in_short(cases) for one in added_sections() if hasattr(one, "in_short")),
         _undetermined(cases),
-        joints(cases),
         shown,
-        *_notes(cases),
+        *_notes(cases, limits=True),
+        joints(cases),
     ]
     return "\n".join(filter(None, parts))
 
@@ -146,13 +151,14 @@ def added_sections() -> list[Any]:
     return sorted((one for _, one in working("sections")), key=lambda x: getattr(x, "PLACE", 9))
 
 
-def _notes(cases: LoadCases) -> list[str]:
-    """Return notes that are not among the assumptions, which have a section of their own."""
+def _notes(cases: LoadCases, limits: bool) -> list[str]:
+    """Return notes of limits, or others; those of assumptions have a section of their own."""
     found: list[str] = []
     for case in cases.cases:
         label = f"Note, {case.name}" if len(cases) > 1 else "Note"
         news = (x for x in case.history.notes if x not in case.history.assumptions.texts)
-        found += [paragraph(f"{label}: {note}.", "note") for note in news]
+        chosen = (note for note in news if note.startswith(BEYOND_LIMITS) == limits)
+        found += [paragraph(f"{label}: {note}.", "note") for note in chosen]
     return found
 
 
@@ -283,6 +289,13 @@ def joints(cases: LoadCases) -> str:
     said += sentence(cases.cases[0].history.convention)
     labels = Series("joint", "", [*by_joint])
     shown = Table("largest loads", labels, columns, floors=cases.floors, brackets=True)
+    if len(by_joint) > FIRST:
+        lengths = [np.abs(np.asarray(columns[k].values, dtype=float)) for k in (0, 2)]
+        force, moment = (each / max(np.nanmax(each), 1e-300) for each in lengths)
+        share = np.nan_to_num(np.fmax(force, moment))
+        least = np.sort(share)[-FIRST]
+        shown = shown.rows(list(share >= least))
+        said += f" The {FIRST} joints with the largest; all {len(by_joint)} are under Joint loads."
     return table(shown, said, fold="joint")
 
 
@@ -433,6 +446,8 @@ def report_page(subject: Subject) -> str:
     sections.append(("Assumptions", _assumptions(cases)))
     if subject.agreement is not None:
         sections.append(("Other engines", agreement(subject.agreement)))
+    if notes := _notes(cases, limits=False):
+        sections.append(("Notes on the input", "\n".join(notes)))
     sections.append(("Versions", versions_table()))
     title = f"Joint loads of {model.name}"
     foot = " · ".join(filter(None, (title, subject.title.line)))
@@ -484,8 +499,8 @@ def _seen(subject: Subject) -> str:
         shown = paragraph(subject.caption, "note") if subject.caption else ""
     else:
         shown = figures.machine_picture(subject.picture, subject.caption)
-        if subject.scene is not None:
-            shown = f'<div class="paper">{shown}</div>'
+        kind = "picture" if subject.scene is None else "picture paper"
+        shown = f'<div class="{kind}">{shown}</div>'
     if subject.scene is not None:
         part = viewer_part(subject.scene)
         shown += f'<div class="screen">{part}</div>' if subject.picture is not None else part

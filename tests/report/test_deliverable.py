@@ -14,7 +14,7 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.readable import banded
 from mbd_bridge.engines.crosscheck import Report, Row, crosscheck
 from mbd_bridge.loads import assumed
-from mbd_bridge.reports.write import checked_in_words, kind_of
+from mbd_bridge.reports.write import FIRST, checked_in_words, kind_of
 from tests.report.texts import ARM, BLOCK, FAST, JOINTS, by_heading, rows, si
 from tests.robots import OWN
 
@@ -29,6 +29,15 @@ def page(arm, motion, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "arm.html"
     arm.report(path, motion, JOINTS, **FAST, **BLOCK)
     return path
+
+
+def test_the_first_page_names_the_joints_with_the_largest_loads(arm, motion, tmp_path):
+    path = tmp_path / "arm.html"
+    names = [joint.name for joint in arm.model.joints]
+    arm.report(path, motion, names, **FAST)
+    said = [row["joint"] for row in by_heading(path, "In short")]
+    assert len(said) == FIRST < len(names)
+    assert "root_joint" in said and "lbr_iiwa_joint_1" in said
 
 
 def test_one_line_for_each_joint_says_what_the_api_says(arm, motion, page):
