@@ -97,7 +97,7 @@ def to_torch(self: DerivativeSolver) -> Loads:
 
         backward = jvp = staticmethod(refused)
 
-    class Flat(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class TorchLoads(torch.autograd.Function):  # type: ignore[misc, name-defined]
         """y and ∂y/∂x of x."""
 
         @staticmethod
@@ -121,11 +121,11 @@ def to_torch(self: DerivativeSolver) -> Loads:
 
         @staticmethod
         def vmap(info: Any, places: tuple[int], x: Any) -> Any:
-            return Flat.apply(x.movedim(places[0], 0)), (0, 0)
+            return TorchLoads.apply(x.movedim(places[0], 0)), (0, 0)
 
     def loads(*arguments: Any) -> LoadParts:
         arrays = [torch.as_tensor(x) for x in arguments]
-        return function.parts(Flat.apply(function.joined(torch, arrays))[0])
+        return function.parts(TorchLoads.apply(function.joined(torch, arrays))[0])
 
     return loads
 
@@ -147,7 +147,7 @@ def to_casadi(self: DerivativeSolver, states: int = 1) -> Any:
     C, R = function.size, function.ends[-1]
     block = ca.diagcat(*[ca.Sparsity.dense(R, C)] * N)
 
-    class Flat(ca.Callback):  # type: ignore[misc, name-defined]
+    class CasadiLoads(ca.Callback):  # type: ignore[misc, name-defined]
         """y (R, N) of x (C, N); or ∂y/∂x of x, y."""
 
         def __init__(self, name: str, slopes: bool, options: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ def to_casadi(self: DerivativeSolver, states: int = 1) -> Any:
             return not self._slopes
 
         def get_jacobian(self, name: str, *_: Any) -> Any:
-            self._jacobian = Flat(name, True, {})
+            self._jacobian = CasadiLoads(name, True, {})
             return self._jacobian
 
         def has_jac_sparsity(self, *_: int) -> bool:
@@ -194,7 +194,7 @@ def to_casadi(self: DerivativeSolver, states: int = 1) -> Any:
         ca.repmat(x, 1, N) if name == PARAMETERS else x
         for name, x in zip(names, given, strict=True)
     ]
-    flat = Flat("flat_loads", False, {})
+    flat = CasadiLoads("flat_loads", False, {})
     y = flat(ca.vertcat(*wide))
     results = ca.vertsplit(y, [0, *function.ends])
     loads = ca.Function("loads", given, results, names, [*LoadParts._fields])
