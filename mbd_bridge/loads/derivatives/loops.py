@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.base.errors import ModelError, unknown_name
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.motions import coordinate_rates
 from mbd_bridge.equations.state_vectors import state_vectors
@@ -112,11 +113,6 @@ class LoopMotion:
                 f"degrees of freedom, {dof}, got {len(independent)}; name {dof} of "
                 f"{', '.join(model.velocity_names)}, or along='fixed' for all of them"
             )
-        if model.velocity_rows.any():
-            raise ModelError(
-                "along: a wheel that rolls constrains velocities, so that positions do not follow "
-                "from others; take along='fixed'"
-            )
         J = choice.exact(closed_positions(model).phi_q[0])[list(choice.rows)][:, self._dependent]
         if pivoted(J, SINGULAR).rank < choice.rank:
             raise ModelError(
@@ -124,6 +120,21 @@ class LoopMotion:
                 f"coordinates are {', '.join(model.velocity_names)}, and along='independent' "
                 f"chooses among them"
             )
+
+    @cached_property
+    def levels(self) -> tuple[tuple[list[int], list[int]], ...]:
+        """Which rows are solved for which velocities: of positions, velocities, accelerations.
+
+        A wheel that rolls constrains velocities alone: positions that follow from no others stay.
+        """
+        rows, rolls = list(self._choice.rows), self.model.velocity_rows
+        whole = rows, self._dependent
+        if not rolls.any():
+            return whole, whole, whole
+        held = [k for k in rows if not rolls[k]]
+        J = self._choice.exact(closed_positions(self.model).phi_q[0])
+        order = pivoted(J[held][:, self._dependent], SINGULAR).order[: len(held)]
+        return (held, sorted(self._dependent[k] for k in order)), whole, whole
 
     def rates(
         self, inputs: Mapping[str, Array], seeds: Mapping[str, Array], variant: Variant
@@ -168,7 +179,7 @@ class LoopMotion:
         rest; the risk.
         """
         model, J = self.model, self._matrices(inputs, variant)
-        total, chosen = dict(slopes), list(self._choice.rows)
+        total = dict(slopes)
         some, risk = self._balance(J)
         risk = risk + some.risk
 
@@ -190,16 +201,18 @@ class LoopMotion:
         unit = position_rates(model, inputs["q"], np.eye(model.nv))
         if self.independent is None:
             return total | {"q": unit.T @ total["q"]}, risk
-        closing = MinimumNorm(J[chosen][:, self._dependent])
         for k in (2, 1, 0):
-            name, scale = "qva"[k], model.velocity_scale
+            name, scale, (chosen, follow) = "qva"[k], model.velocity_scale, self.levels[k]
+            closing = MinimumNorm(J[chosen][:, follow])
             own = unit.T @ total["q"] if name == "q" else total[name]
-            shares = closing.shares(own[self._dependent] * scale[self._dependent])
+            shares = closing.shares(own[follow] * scale[follow])
             weights = zeros(len(J), J, shares)
             weights[chosen] = -shares / model.row_scale[chosen]
             pull(self._residual(k, variant), weights, [*"qva"[: k + 1], "p"], [*"qva"[:k], "p"])
             total[name] = own - (J[chosen].T @ shares) / scale
-        return total, risk + closing.risk
+            if not k or self.levels[k] is not self.levels[k - 1]:
+                risk = risk + closing.risk
+        return total, risk
 
     def _balance(self, J: Array) -> tuple[MinimumNorm, Any]:
         """Return the rows of Φ_qᵀ that tell the multipliers, and a risk."""
@@ -245,10 +258,8 @@ class LoopMotion:
         self, inputs: Mapping[str, Array], seeds: Mapping[str, Array], variant: Variant, J: Array
     ) -> tuple[dict[str, Array], Any, Array]:
         """Return rates of q (as velocities), v and a with which loops stay closed."""
-        model, chosen, dependent = self.model, list(self._choice.rows), self._dependent
-        some = MinimumNorm(J[chosen][:, dependent])
+        model, risk = self.model, 0.0
         scale, rows = model.velocity_scale[:, None], 1.0 / model.row_scale[:, None]
-        others = [k for k in range(len(J)) if k not in chosen]
         moving = {"p": seeds["p"]}
         moved, opened = {}, np.zeros(seeds["p"].shape[1])
         for k, name in enumerate("qva"):
@@ -257,14 +268,20 @@ class LoopMotion:
             own = zeros((model.nv, slopes.shape[1]), J, slopes)
             own[:] = seeds[name]
             left = slopes * rows + J @ (own / scale)
-            own[dependent] = own[dependent] + _solved(some, left[chosen]) * scale[dependent]
+            chosen, follow = self.levels[k]
+            some = MinimumNorm(J[chosen][:, follow])
+            if not k or self.levels[k] is not self.levels[k - 1]:
+                risk = risk + some.risk
+            own[follow] = own[follow] + _solved(some, left[chosen]) * scale[follow]
             moved[name] = own
+            idle = model.velocity_rows if k == 0 else np.zeros(len(J), dtype=bool)
+            others = [row for row in range(len(J)) if row not in chosen and not idle[row]]
             if others:
                 left = slopes[others] * rows[others] + J[others] @ (own / scale)
                 size = 1.0 + ((own / scale) * (own / scale)).sum(axis=0)
                 opened = opened + (left * left).sum(axis=0) / size
             moving[name] = position_rates(model, inputs["q"], own) if name == "q" else own
-        return moved, some.risk, opened
+        return moved, risk, opened
 
     def _spin_velocities(
         self, inputs: Mapping[str, Array], variant: Variant
