@@ -308,6 +308,10 @@ class Mechanism(Tabular, Extended):
         check : raise if a result is not finite, or a motion does not satisfy the loops or cannot
             be made by the actuators; False leaves what comes out
         **options : of the loads
+
+        See Also
+        --------
+        load_history, compile, load_derivatives, worst_pose, simulate
         """
         if isinstance(q, Motion):
             if v is not None or a is not None:
