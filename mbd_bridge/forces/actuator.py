@@ -22,9 +22,6 @@ from mbd_bridge.forces.varying import TracedFunction
 from mbd_bridge.functions import Lookup, clip
 from mbd_bridge.model import Model
 
-UNITS = {"s": "m", "f": "N"}
-"""Of a line between points."""
-
 
 def _given(element: ForceElement, name: str, value: Any, model: Model) -> Any:
     """Return a checked force."""
@@ -32,7 +29,7 @@ def _given(element: ForceElement, name: str, value: Any, model: Model) -> Any:
         return value
     if callable(value):
         return TracedFunction.of(element.label, value, {"t": None, "s": None, "rate": None})
-    unit = (element.place_units(model) or UNITS)["f"]
+    unit = element.unit_of(name, model)
     if isinstance(value, str):
         raise StateError(
             f"{element.label}: {name}: expected a number, {unit}, a Table of time, or a function "
@@ -41,7 +38,9 @@ def _given(element: ForceElement, name: str, value: Any, model: Model) -> Any:
     return element.number(name, value, unit)
 
 
-Given: TypeAlias = Annotated[float | Lookup | Callable[[Any, Any, Any], Any], Checked(_given)]
+Given: TypeAlias = Annotated[
+    float | Lookup | Callable[[Any, Any, Any], Any], Checked(_given, ("{f}",))
+]
 """N or N m: a number, a `functions.Lookup` of time, or a traced function of (t, s, rate)."""
 
 

@@ -97,27 +97,31 @@ class Checked:
     Attributes
     ----------
     check : of the element, the field's name, its value and the model; returns the checked value
+    units : of its numbers in turn; they may have {s} and {f} for the units of a coordinate and of
+        a force along it (`ForceElement.place_units`)
     """
 
     check: Callable[[Any, str, Any, Model], Any]
+    units: tuple[str, ...] = ()
 
 
-def number(unit: str, least: float = -np.inf, *, positive: bool = False, size: int = 0) -> Checked:
-    """Return the check of a number, or of a vector of a size.
-
-    Parameters
-    ----------
-    unit : may have {s} and {f} for the units of a coordinate and of a force along it
-        (`ForceElement.place_units`)
-    """
+def number(unit: str, least: float = -np.inf, *, positive: bool = False) -> Checked:
+    """Return the check of a number with a unit, as `Checked` takes it."""
 
     def check(element: ForceElement, name: str, value: Any, model: Model) -> Any:
-        if size:
-            return element.vector(name, value, size)
-        said = unit.format(**element.place_units(model)) if "{" in unit else unit
+        said = element.unit_of(name, model)
         return element.number(name, value, said, least, positive=positive)
 
-    return Checked(check)
+    return Checked(check, (unit,))
+
+
+def vector(*units: str) -> Checked:
+    """Return the check of a vector of as many numbers as there are units."""
+
+    def check(element: ForceElement, name: str, value: Any, model: Model) -> Any:
+        return element.vector(name, value, len(units))
+
+    return Checked(check, units)
 
 
 def _link_name(element: ForceElement, name: str, value: Any, model: Model) -> str:
@@ -131,7 +135,7 @@ def _link_name(element: ForceElement, name: str, value: Any, model: Model) -> st
 LinkName: TypeAlias = Annotated[str, Checked(_link_name)]
 """The name of a link."""
 
-Vector: TypeAlias = Annotated[ArrayLike, number("", size=3)]
+Vector: TypeAlias = Annotated[ArrayLike, vector("", "", "")]
 """Three numbers."""
 
 
@@ -172,7 +176,7 @@ class ForceElement(ABC):
 
     def place_units(self, model: Model) -> Units:
         """Return the units "s" of the coordinate that it acts on, and "f" of a force along it."""
-        return {}
+        return {"s": "m", "f": "N"}
 
     @abstractmethod
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
@@ -298,10 +302,13 @@ class ForceElement(ABC):
         parts = {k: "a parameter" if is_traced(x) else x for k, x in parts.items()}
         return hashlib.sha256(f"{type(self).__name__} {parts!r}".encode()).hexdigest()
 
-    def unit_of(self, name: str) -> str:
-        """Return the unit of a number of a bound element's, "" where it has none."""
-        known: dict[str, str] = vars(self).get("_units", {})
-        return known.get(name, "")
+    def unit_of(self, name: str, model: Model) -> str:
+        """Return the unit of a number, "stiffness" or "stiffness.1", "" where it has none."""
+        word, _, place = name.partition(".")
+        checked, _ = _checks(type(self)).get(word, (None, False))
+        units = dict(enumerate(checked.units if checked else ()))
+        unit = units.get(int(place or 0), "")
+        return unit.format(**self.place_units(model)) if "{" in unit else unit
 
     def number(
         self,
@@ -316,7 +323,6 @@ class ForceElement(ABC):
         if is_traced(value):
             symbol: float = value
             return symbol
-        vars(self).setdefault("_units", {})[name] = unit
         where = f"{self.label}: {name}"
         kind = "number above 0" if positive else "number"
         expected = f"one {kind}, {unit}" if unit else f"one {kind}"

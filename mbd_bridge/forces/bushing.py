@@ -20,13 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, number
+from mbd_bridge.forces.base import NO_STATES, Effect, ForceElement, Units, vector
 from mbd_bridge.forces.points import TwoLinks, TwoVectors, both, link_numbers, on_links
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, Frame, cross, zeros
 
 AXES = ("x", "y", "z")
+
+STIFFNESS = vector(*3 * ("N/m",), *3 * ("N m/rad",))
+DAMPING = vector(*3 * ("N s/m",), *3 * ("N m s/rad",))
 
 
 @final
@@ -50,8 +53,8 @@ class Bushing(ForceElement):
     links: TwoLinks
     points: TwoVectors = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     rpy: TwoVectors = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    stiffness: Annotated[ArrayLike, number("", size=6)] = (0.0,) * 6
-    damping: Annotated[ArrayLike, number("", size=6)] = (0.0,) * 6
+    stiffness: Annotated[ArrayLike, STIFFNESS] = (0.0,) * 6
+    damping: Annotated[ArrayLike, DAMPING] = (0.0,) * 6
 
     def bind(self, model: Model) -> Self:
         """Return the element checked."""

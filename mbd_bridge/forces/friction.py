@@ -61,7 +61,7 @@ class JointFriction(JointElement):
     """
 
     coulomb: Annotated[float, number("{f}", 0.0)] = 0.0
-    static: float | None = None
+    static: Annotated[float | None, number("{f}")] = None
     viscous: Annotated[float, number("{f} s/{s}", 0.0)] = 0.0
     smoothing_velocity: Annotated[float, number("{s}/s", positive=True)] = SMOOTHING
     stribeck_velocity: Annotated[float | None, number("{s}/s", positive=True)] = None
@@ -69,9 +69,10 @@ class JointFriction(JointElement):
     def bind(self, model: Model) -> Self:
         """Return the element checked, with its defaults."""
         bound = super().bind(model)
-        force, static = self.place_units(model)["f"], self.static
+        static = self.static
         if static is not None:
-            static = self.number("static", static, force, bound.coulomb)
+            unit = self.unit_of("static", model)
+            static = self.number("static", static, unit, bound.coulomb)
         return replace(
             bound,
             static=bound.coulomb if static is None else static,

@@ -50,7 +50,7 @@ def _throttle(
     return float(numbers[0]), float(numbers[1]) if numbers.size == 2 else 0.0
 
 
-THROTTLE = Checked(_throttle)
+THROTTLE = Checked(_throttle, ("N s/m", "N s^2/m^2"))
 """A throttle is two numbers then."""
 
 

@@ -107,9 +107,18 @@ def _polynomial(coefficients: Sequence[float], e: Any) -> Any:
     return total
 
 
-Stiffness: TypeAlias = Annotated[Law, Checked(restores)]
+POWERS = "", *(f"^{k}" for k in range(2, 10))
+"""Of the deflection or the rate, in the units of coefficients."""
+
+STIFFNESS = tuple(f"{{f}}/{{s}}{power}" for power in POWERS)
+"""Units of the coefficients of a spring."""
+
+DAMPING = tuple(f"{{f}} s{power}/{{s}}{power}" for power in POWERS)
+"""Units of the coefficients of a damper."""
+
+Stiffness: TypeAlias = Annotated[Law, Checked(restores, STIFFNESS)]
 """N/m or N m/rad: a number, coefficients of an odd polynomial, or a table of force over e."""
 
 
-Damping: TypeAlias = Annotated[Law, Checked(_dissipates)]
+Damping: TypeAlias = Annotated[Law, Checked(_dissipates, DAMPING)]
 """N s/m or N m s/rad: a number, coefficients of a polynomial, or a table of force over rate."""

@@ -122,9 +122,11 @@ class ElementParameters:
     def columns(self) -> tuple[ParameterColumn, ...]:
         """Name of each of the P numbers; their units are those of the elements' fields."""
         found = []
-        for name, (_, _, size) in zip(self.names, self.places, strict=True):
-            ends = [f".{k}" for k in range(size)] or [""]
-            found += [ParameterColumn(name + end, "") for end in ends]
+        for number, word, size in self.places:
+            element = self.given[number]
+            for own in [f"{word}.{k}" for k in range(size)] or [word]:
+                unit = element.unit_of(own, self.model)
+                found.append(ParameterColumn(f"{element.name}.{own}", unit))
         return tuple(found)
 
     def bound(self, forces: tuple[ForceElement, ...], p: Array) -> tuple[ForceElement, ...]:

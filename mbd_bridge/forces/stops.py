@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple, Self, TypeAlias, final
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import Checked, ForceElement, Units, number
 from mbd_bridge.forces.joints import CoordinateEffect, JointCoordinate, JointElement
-from mbd_bridge.forces.law import Law, restores, restoring, stored
+from mbd_bridge.forces.law import STIFFNESS, Law, restores, restoring, stored
 from mbd_bridge.forces.points import PointElement
 from mbd_bridge.functions import Lookup, maximum, minimum
 from mbd_bridge.kernels import is_traced
@@ -55,7 +55,7 @@ def _progressive(
     return law
 
 
-Progressive: TypeAlias = Annotated[Law, Checked(_progressive)]
+Progressive: TypeAlias = Annotated[Law, Checked(_progressive, STIFFNESS)]
 """Such a stiffness over the depth of what pushes only."""
 
 

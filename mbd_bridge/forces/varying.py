@@ -214,6 +214,10 @@ class Varying(ForceElement):
         """Return the element with other numbers."""
         return replace(self, element=replace(self.element, **numbers))
 
+    def unit_of(self, name: str, model: Model) -> str:
+        """Return the unit of a number of the element."""
+        return self.element.unit_of(name, model)
+
     def at(self, model: Model, t: Any, q: Array, v: Array) -> ForceElement:
         """Return the element with its numbers at a state, bound."""
         inputs = iter(self._inputs)

@@ -2,13 +2,14 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import KernelError, ModelError, StateError
-from mbd_bridge.forces import Bushing, Effect, ForceElement, JointSpring
+from mbd_bridge.forces import Bushing, Effect, ForceElement, JointSpring, PointSpring
 from mbd_bridge.loads.derivatives.loops import position_rates
 from mbd_bridge.model.spatial import zeros
 from tests.complex_steps import derivatives, varied
@@ -286,6 +287,29 @@ def test_parts_may_be_called_what_inputs_are_called(tmp_path):
     assert np.abs(found.wrench[..., :-1]).max(axis=(0, 1)).min() > 1e-3
     pushed = mechanism.load_derivatives(*state, by="external.q", external={"q": np.zeros(6)})
     assert len(pushed.columns) == 6
+
+
+def test_numbers_of_force_elements_have_the_units_of_where_they_act():
+    mechanism, _, _ = arm()
+    links, held = ("lbr_iiwa_link_3", "lbr_iiwa_link_6"), ("ground", "lbr_iiwa_link_3")
+    units = {
+        JointSpring("lbr_iiwa_joint_2", (9.0, 2.0), 3.0, 0.1, 0.2): {
+            "stiffness": ["N m/rad", "N m/rad^2"],
+            "damping": ["N m s/rad"],
+            "rest": ["rad"],
+            "preload": ["N m"],
+        },
+        PointSpring(held, stiffness=5.0, damping=(1.0, 2.0)): {
+            "stiffness": ["N/m"],
+            "damping": ["N s/m", "N s^2/m^2"],
+        },
+        Bushing(links, stiffness=np.ones(6)): {"stiffness": 3 * ["N/m"] + 3 * ["N m/rad"]},
+    }
+    for element, expected in units.items():
+        own = replace(element, name="own")
+        by = [f"own.{word}" for word in expected]
+        solver = mechanism.compile_derivatives(["lbr_iiwa_joint_2"], by, forces=[own])
+        assert [one.unit for one in solver.columns] == [*chain(*expected.values())]
 
 
 def test_one_number_of_a_vector_of_an_element_is_a_column():

@@ -38,6 +38,7 @@ from mbd_bridge.base.arguments import by_name, known_name
 from mbd_bridge.base.errors import ModelError, StateError, unknown_name
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.forces.base import ForceElement, by_names
+from mbd_bridge.forces.parameters import owner_of
 from mbd_bridge.forces.varying import Input
 from mbd_bridge.loads import LoadRequest, LoadSolver
 from mbd_bridge.model import Model
@@ -49,7 +50,6 @@ from mbd_bridge.model.units import (
     actuation_units,
     model_units,
     state_units,
-    velocity_units,
 )
 from mbd_bridge.simulation.batch.result import SimulationBatch
 from mbd_bridge.simulation.batch.run import simulate_batch
@@ -180,16 +180,11 @@ Output: TypeAlias = str | Callable[[Any], Array]
 
 def factor_unit(model: Model, elements: Mapping[str, ForceElement], name: str) -> str:
     """Return the SI unit of a factor: a coordinate, a rate, a number of the mechanism or of a
-    force element, which was bound; "" where it has none.
+    force element; "" where it has none.
     """
-    owner, _, word = name.rpartition(".")
+    owner, _ = owner_of(name)
     if owner in elements:
-        element = elements[owner]
-        joint = getattr(element, "joint", None)
-        along = velocity_units(model.joint(joint).type)[0] if isinstance(joint, str) else "m"
-        laws = {"stiffness": FORCE_UNIT[along], "damping": f"{FORCE_UNIT[along]} s"}
-        law = f"{laws[word]}/{along}" if word in laws else ""
-        return element.unit_of(word) or law
+        return elements[owner].unit_of(name.removeprefix(f"{owner}."), model)
     return state_units(model).get(name) or parameter_unit(name)
 
 

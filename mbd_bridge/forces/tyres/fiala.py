@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Self, final
 
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units, number
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units, number, vector
 from mbd_bridge.forces.law import Stiffness, restoring, stored
 from mbd_bridge.forces.tyres.contact import STATES, slip_speed, slips
 from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
@@ -56,9 +56,9 @@ class FialaTyre(Tyre):
     stiffness: Stiffness
     damping: Annotated[float, number("N s/m", 0.0)]
     width: Annotated[float, number("m", positive=True)]
-    slip_stiffness: Annotated[tuple[float, float], number("", size=2)]
-    friction: Annotated[tuple[float, float], number("", size=2)]
-    relaxation: Annotated[tuple[float, float] | None, number("", size=2)] = None
+    slip_stiffness: Annotated[tuple[float, float], vector("", "")]
+    friction: Annotated[tuple[float, float], vector("", "")]
+    relaxation: Annotated[tuple[float, float] | None, vector("", "")] = None
     rolling_resistance: Annotated[float, number("", 0.0)] = 0.0
     low_speed: Annotated[float, number("m/s", positive=True)] = LOW_SPEED
 

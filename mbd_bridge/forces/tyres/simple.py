@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, final, get_args
 
 from mbd_bridge.base.errors import StateError, one_of
-from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, number
+from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, number, vector
 from mbd_bridge.forces.law import Stiffness, restoring, stored
 from mbd_bridge.forces.tyres.contact import slips
 from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
@@ -53,7 +53,7 @@ class SimpleTyre(Tyre):
     radius: Annotated[float, number("m", positive=True)]
     stiffness: Stiffness
     damping: Annotated[float, number("N s/m", 0.0)] = 0.0
-    slip_stiffness: Annotated[tuple[float, float], number("", size=2)] = (15.0, 12.0)
+    slip_stiffness: Annotated[tuple[float, float], vector("", "")] = (15.0, 12.0)
     friction: Annotated[float, number("", 0.0)] = 0.9
     low_speed: Annotated[float, number("m/s", positive=True)] = LOW_SPEED
     direction: Direction = "normal"

@@ -168,9 +168,9 @@ class Columns:
     @cached_property
     def numbers(self) -> tuple[DerivativeColumn, ...]:
         """Numbers of the machine, then those of force elements, then inertial parameters."""
-        beside = np.zeros((1, 0)) if self.elements is None else self.elements.values
-        known = np.concatenate([self.own.values[0], beside[0]]).tolist()
-        listed = [*zip((*self.own.columns, *self._element_columns()), known, strict=True)]
+        listed = [*zip(self.own.columns, self.own.values[0].tolist(), strict=True)]
+        if self.elements is not None:
+            listed += zip(self.elements.columns, self.elements.values[0].tolist(), strict=True)
         for link in (self.model.links[k] for k in self._heavy):
             moments = MassMoments.of(link.inertia).seen_from(link.frame.inverse()).parameters()
             for (word, unit), value in zip(INERTIAL.items(), moments.tolist(), strict=True):
@@ -307,12 +307,6 @@ class Columns:
         element: Any = self._elements.get(owner)
         known = word in vars(getattr(element, "element", element)) if element else False
         return known or (element is not None and owner not in self._parts)
-
-    def _element_columns(self) -> list[ParameterColumn]:
-        if self.elements is None:
-            return []
-        named = [(one, *owner_of(one.name)) for one in self.elements.columns]
-        return [one._replace(unit=self._elements[k].unit_of(word)) for one, k, word in named]
 
     def _columns(self, name: str) -> list[DerivativeColumn]:
         kind, model = self._kind(name), self.model
