@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.base.extras import needed
 from mbd_bridge.files.checks import check_loops, check_mimics, check_tree
 from mbd_bridge.files.document import LARGEST, LeftOut
 from mbd_bridge.files.elements import UNPHYSICAL, inertia_at, unphysical
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.sdf import PLACED, WORLD, spanning_tree
 from mbd_bridge.files.table import reading
+from mbd_bridge.files.usd_stage import first_value, modules, opened, remark, said
 from mbd_bridge.model.description import (
     Description,
     Geometry,
@@ -69,16 +69,6 @@ EARTH = 9.81
 """m/s², where a scene does not say it."""
 
 
-def modules(file: str) -> tuple[Any, Any, Any, Any]:
-    """Return Usd, UsdGeom, UsdPhysics and Gf of usd-core."""
-    why = f"{file}: OpenUSD needs usd-core"
-    usd, geom, physics, gf = (
-        needed(f"pxr.{name}", why, "mbd_bridge[usd]")
-        for name in ("Usd", "UsdGeom", "UsdPhysics", "Gf")
-    )
-    return usd, geom, physics, gf
-
-
 class _Edge(NamedTuple):
     """A joint: as one of the tree, as a cut, and whether the file cuts it."""
 
@@ -101,7 +91,7 @@ def read_usd(path: str | os.PathLike[str]) -> Description:
     usd, _, _, _ = modules(file)
     # of damaged files pxr raises anything, and values may be of any type
     with reading(file, (Exception,), "a USD stage with UsdPhysics"):
-        return _Stage(file, usd.Stage.Open(file), LeftOut(file, "USD")).description()
+        return _Stage(file, opened(usd, file), LeftOut(file, "USD")).description()
 
 
 @dataclass
@@ -118,14 +108,15 @@ class _Stage:
         self.usd, self.geom, self.physics, self.gf = modules(self.file)
         self.metre = float(self.geom.GetStageMetersPerUnit(self.stage))
         self.kilogram = float(self.physics.GetStageKilogramsPerUnit(self.stage))
-        self.cache = self.geom.XformCache()
+        self.cache = self.geom.XformCache(self.usd.TimeCode.EarliestTime())
         for name, unit in (("metersPerUnit", self.metre), ("kilogramsPerUnit", self.kilogram)):
             if not 0.0 < unit < np.inf:
                 raise FileError(f"{name}: expected a number above 0, got {unit:g}", self.file)
 
     def description(self) -> Description:
         """Return the machine: a tree from the ground, cuts, gravity."""
-        prims = [prim for prim in self.stage.Traverse() if prim.IsActive()]
+        within = self.usd.TraverseInstanceProxies()
+        prims = [prim for prim in self.stage.Traverse(within) if prim.IsActive()]
         bodies = [prim for prim in prims if self._moves(prim)]
         if not bodies:
             raise FileError("no prim has PhysicsRigidBodyAPI, so nothing can move", self.file)
@@ -133,6 +124,7 @@ class _Stage:
         links = [Link(self.names[str(p.GetPath())], *self._body(p)) for p in bodies]
         joints = [prim for prim in prims if prim.IsA(self.physics.Joint)]
         self.edges = _names(joints, set())
+        remark(self.stage, prims, [*bodies, *joints], self.left_out)
         edges = [edge for prim in joints if (edge := self._edge(prim)) is not None]
         pairs = Counter(frozenset(_ends(edge)) for edge in edges)
         for edge in edges:
@@ -153,7 +145,7 @@ class _Stage:
         check_loops(loops, links, tree, self.file)
         default = self.stage.GetDefaultPrim()
         told = default if default and default.IsValid() else bodies[0].GetParent()
-        actuated = tuple(_said(top, ACTUATED) or ()) if top is not None else self._driven(prims)
+        actuated = tuple(said(top, ACTUATED) or ()) if top is not None else self._driven(prims)
         known = {joint.name for joint in tree}
         return Description(
             name=_text(told, NAME) or told.GetName() or "stage",
@@ -165,7 +157,7 @@ class _Stage:
             actuated=tuple(name for name in actuated if name in known) or None,
             format="USD",
             gravity=self._gravity(prims, base),
-            joint_dynamics=bool(top is not None and _said(top, ACTS)),
+            joint_dynamics=bool(top is not None and said(top, ACTS)),
         )
 
     def _moves(self, prim: Any) -> bool:
@@ -221,8 +213,8 @@ class _Stage:
         direction, size = -np.eye(3)[up], EARTH
         scene = next((prim for prim in prims if prim.IsA(self.physics.Scene)), None)
         if scene is not None:
-            said = _entries(_number(scene, "physics:gravityDirection"))
-            direction = said / np.linalg.norm(said) if np.any(said) else direction
+            toward = _entries(_number(scene, "physics:gravityDirection"))
+            direction = toward / np.linalg.norm(toward) if np.any(toward) else direction
             stated = float(_number(scene, "physics:gravityMagnitude"))
             size = stated * self.metre if np.isfinite(stated) and stated >= 0.0 else EARTH
         turned = direction if base is None else base.rotation.T @ direction
@@ -279,7 +271,7 @@ class _Stage:
         """Return a body's inertia and its shapes for pictures."""
         shapes = list(self._shapes(prim))
         visuals = tuple(shape for shape, _, _ in shapes)
-        if _said(prim, f"{OURS}massless"):
+        if said(prim, f"{OURS}massless"):
             return None, visuals
         name = prim.GetName()
         mass, density = 0.0, 0.0
@@ -311,11 +303,19 @@ class _Stage:
                 size = mass or whole.mass * (density / WATER if density else 1.0)
                 centre = whole.centre if centre is None else centre
                 if diagonal is None:
-                    diagonal, turn = np.linalg.eigh(whole.central * (size / whole.mass))
+                    off = centre - whole.centre  # of a stated centre, as pxr has it
+                    about = whole.central / whole.mass + off @ off * np.eye(3) - np.outer(off, off)
+                    diagonal, turn = np.linalg.eigh(size * about)
                 mass = size
         zero = np.zeros(3)
         centre, diagonal = (zero if x is None else x for x in (centre, diagonal))
         self._check_finite(prim, mass, centre, diagonal, turn)
+        if mass < 0.0 or density < 0.0:
+            raise FileError(
+                f"{prim.GetPath()}: expected a mass and a density of 0 or more, got {mass:g} kg "
+                f"and {density:g} kg/m³",
+                self.file,
+            )
         inertia = inertia_at(Frame(turn, centre), mass, np.diag(diagonal))
         if why := unphysical(mass, inertia.central):
             self.left_out.add(f"{UNPHYSICAL}: {why}", name)
@@ -324,13 +324,15 @@ class _Stage:
     def _shapes(self, body: Any) -> Iterator[tuple[Geometry, Inertia, bool]]:
         """Yield the shapes of a body, what they weigh as water, and whether they collide."""
         own = self._place(body)
-        for prim in self.usd.PrimRange(body):
+        for prim in self.usd.PrimRange(body, self.usd.TraverseInstanceProxies()):
             if prim != body and self._moves(prim):
                 continue
             kind = str(prim.GetTypeName())
             if kind not in ("Cube", "Sphere", "Cylinder", "Capsule"):
                 if kind == "Mesh":
                     self.left_out.add("meshes", body.GetName())
+                elif prim.HasAPI(self.physics.CollisionAPI):
+                    self.left_out.add("colliders of other kinds", prim.GetName())
                 continue
             place, scale = self._matrix(prim)
             here = own.inverse() @ place
@@ -395,6 +397,10 @@ class _Stage:
             if generic is None or generic.type == "floating":
                 return _Edge(None, replace(masked, rows=rows), cut) if any(rows) else None
             made = generic
+        if kind == "Spherical" and any(
+            float(_number(prim, f"physics:coneAngle{k}Limit")) >= 0.0 for k in (0, 1)
+        ):
+            self.left_out.add("limits of ball joints", name)
         made = self._with_dynamics(prim, made)
         return _Edge(made, as_cut(made), cut)
 
@@ -438,6 +444,8 @@ class _Stage:
         unit = np.pi / 180.0 if turns else self.metre
         ends = [float(_number(prim, f"physics:{end}Limit")) for end in ("lower", "upper")]
         lower, upper = (unit * x if np.isfinite(x) else None for x in ends)
+        if None not in (lower, upper) and ends[0] > ends[1]:
+            self.left_out.add("limits that are reversed, read as they stand", joint.name)
         effort = None
         for drive in self._drives(prim):
             most = float(_number(prim, drive.GetMaxForceAttr().GetName()))
@@ -453,7 +461,7 @@ class _Stage:
         bare = joint.type == "continuous" and _text(prim, f"{OURS}type") == "revolute"
         mimic = None
         if leader := _text(prim, MIMIC):
-            numbers = (float(_said(prim, f"{MIMIC}:{x}") or 0.0) for x in ("multiplier", "offset"))
+            numbers = (float(said(prim, f"{MIMIC}:{x}") or 0.0) for x in ("multiplier", "offset"))
             mimic = Mimic(leader, *numbers)
         return replace(
             joint,
@@ -470,21 +478,15 @@ def _ends(edge: _Edge) -> tuple[str, str]:
     return edge.loop.predecessor.link, edge.loop.successor.link
 
 
-def _said(prim: Any, name: str) -> Any:
-    """Return what an attribute of a prim says, None where it has none."""
-    attribute = prim.GetAttribute(name)
-    return attribute.Get() if attribute and attribute.IsValid() else None
-
-
 def _own(prim: Any, name: str) -> float | None:
     """Return a number that only we write, None where there is none."""
-    value = _said(prim, OURS + name)
+    value = said(prim, OURS + name)
     return None if value is None else float(value)
 
 
 def _text(prim: Any, name: str) -> str:
     """Return the text of an attribute, "" where there is none."""
-    value = _said(prim, name)
+    value = said(prim, name)
     return "" if value is None else str(value)
 
 
@@ -501,7 +503,7 @@ def _names(prims: Sequence[Any], taken: set[str]) -> dict[str, str]:
 
 def _number(prim: Any, name: str) -> Any:
     """Return a number or vector; with all its digits where they stand beside it."""
-    short, long = prim.GetAttribute(name).Get(), _said(prim, OURS + name)
+    short, long = first_value(prim.GetAttribute(name)), said(prim, OURS + name)
     if long is None or short is None:
         return 0.0 if short is None else short
     same = np.array_equal(_entries(short), _entries(long).astype(np.float32))

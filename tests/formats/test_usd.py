@@ -302,3 +302,129 @@ def test_damaged_and_foreign_stages_are_refused_with_a_reason(tmp_path):
     (tmp_path / "light.usda").write_text(text.replace("float physics:mass = 1000", ""))
     with pytest.raises(FileError, match="without a mass, and without a collider"):
         mbd.load(tmp_path / "light.usda")
+
+
+HEADED = '#usda 1.0\n( metersPerUnit = 1\n upAxis = "Z" )\n'
+PINNED = """
+def Xform "rod" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {
+    float physics:mass = 2
+    point3f physics:centerOfMass = (0, 0, -0.5)
+    float3 physics:diagonalInertia = (0.1, 0.1, 0.1)
+}
+def PhysicsRevoluteJoint "pin" { rel physics:body1 = </rod> }
+"""
+
+
+def closed(text):
+    """Return a text in which a brace that closes begins a line, as USD wants it."""
+    return text.replace("}", "\n}")
+
+
+def read_of(text, tmp_path):
+    path = tmp_path / "told.usda"
+    path.write_text(closed(HEADED + text))
+    return mbd.load(path)
+
+
+def test_colliders_in_instances_weigh_what_they_weigh_outside(tmp_path):
+    text = """
+class "shared" { def Cube "block" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {
+    double size = 1
+} }
+def Xform "rod" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {
+    def Xform "shape" (
+        instanceable = true
+        prepend references = </shared>
+    ) {
+    }
+    def Sphere "ball" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {
+        double radius = 0.1
+    }
+}
+def PhysicsRevoluteJoint "pin" { rel physics:body1 = </rod> }
+"""
+    robot = read_of(text, tmp_path)
+    ball = 1000 * 4 / 3 * np.pi * 0.1**3 * 0.4 * 0.1**2
+    assert robot.mass_matrix([0.0])[0, 0] == pytest.approx(1000 / 6 + ball)
+
+
+LOST = {
+    "files that were not found": 'def "more" (prepend references = @none.usda@</x>) {}',
+    "values over time": 'over "rod" { float physics:mass.timeSamples = { 0: 2, 1: 3 }}',
+    "colliders of other kinds": """
+over "rod" { def Cone "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {}}""",
+    "densities of materials": """
+def Material "iron" (prepend apiSchemas = ["PhysicsMaterialAPI"]) { float physics:density = 7800}
+""",
+    "joints of other programs": 'def PhysxPhysicsGearJoint "gear" { rel physics:body0 = </rod>}',
+    "numbers of other programs": 'over "pin" { float physxJoint:armature = 3}',
+    "mimics of other programs": 'over "pin" (prepend apiSchemas = ["PhysxMimicJointAPI:rotX"]) {}',
+    "limits of ball joints": 'over "pin" { float physics:coneAngle0Limit = 20}',
+    "limits that are reversed": """
+over "pin" {
+    float physics:lowerLimit = 9
+    float physics:upperLimit = -9}""",
+}
+
+
+@pytest.mark.parametrize("said", LOST)
+def test_what_changes_loads_and_is_not_read_is_told(said, tmp_path):
+    kind = "Spherical" if "ball" in said else "Revolute"
+    text = closed(HEADED + PINNED.replace("Revolute", kind))
+    (tmp_path / "rest.usda").write_text(text)
+    path = tmp_path / "told.usda"
+    path.write_text(closed(f"#usda 1.0\n( subLayers = [@rest.usda@] )\n{LOST[said]}\n"))
+    with pytest.warns(MbdWarning, match=said):
+        mbd.load(path)
+
+
+def test_a_value_over_time_counts_as_it_begins(tmp_path):
+    over = PINNED.replace("mass = 2", "mass.timeSamples = { 0: 2, 1: 3 }")
+    with pytest.warns(MbdWarning, match="over time"):
+        robot = read_of(over, tmp_path)
+    assert robot.mass_matrix([0.0])[0, 0] == pytest.approx(0.6)
+
+
+def test_faulty_stages_are_refused_with_their_place(tmp_path):
+    with pytest.raises(FileError, match=r"told.usda:5.*Expected"):
+        read_of('def Xform "a" {\n{\n', tmp_path)
+    with pytest.raises(FileError, match="a mass and a density of 0 or more, got -2 kg"):
+        read_of(PINNED.replace("mass = 2", "mass = -2"), tmp_path)
+
+
+def test_a_file_counts_as_it_is_now_whoever_has_it_open(tmp_path):
+    one = read_of(PINNED, tmp_path)
+    kept = Usd.Stage.Open(str(tmp_path / "told.usda"))
+    other = read_of(PINNED.replace("mass = 2", "mass = 3"), tmp_path)
+    found = [robot.mass_matrix([0.0])[0, 0] for robot in (one, other)]
+    assert found == pytest.approx([0.6, 0.85])
+    UsdPhysics.MassAPI(kept.GetPrimAtPath("/rod")).GetMassAttr().Set(5.0)
+    with pytest.raises(FileError, match="changes that are not saved"):
+        mbd.load(tmp_path / "told.usda")
+
+
+def test_moments_of_colliders_are_about_a_stated_centre_as_pxr_has_them(tmp_path):
+    text = """
+def Xform "rod" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {
+    float physics:mass = 7
+    point3f physics:centerOfMass = (1, 2, 3)
+    def Sphere "ball" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {
+        double radius = 0.5
+    }
+}
+def PhysicsRevoluteJoint "pin" { rel physics:body1 = </rod>}
+"""
+    inertia = read_of(text, tmp_path).model.joints[-1].inertia
+    stage = Usd.Stage.Open(str(tmp_path / "told.usda"))
+    body = UsdPhysics.RigidBodyAPI(stage.GetPrimAtPath("/rod"))
+
+    def ball(*_):
+        found = UsdPhysics.RigidBodyAPI.MassInformation()
+        found.volume = 4 / 3 * np.pi * 0.5**3
+        found.inertia = Gf.Matrix3f(0.4 * found.volume * 0.5**2)
+        found.localRot = Gf.Quatf(1)
+        return found
+
+    _, moments, _, _ = body.ComputeMassProperties(ball)
+    found = np.linalg.eigvalsh(inertia.central)
+    np.testing.assert_allclose(found, np.sort(np.array(moments)), rtol=1e-5)

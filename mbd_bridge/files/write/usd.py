@@ -22,8 +22,8 @@ from mbd_bridge.files.usd import (
     OURS,
     RATES,
     ROOT,
-    modules,
 )
+from mbd_bridge.files.usd_stage import modules
 from mbd_bridge.files.write.values import at_zero, cannot, quaternion, weightless
 from mbd_bridge.model import EARTH
 from mbd_bridge.model.description import (

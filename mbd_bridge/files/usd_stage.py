@@ -1,0 +1,91 @@
+"""A stage of OpenUSD opened: what its files say now, and what of it we do not read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mbd_bridge.base.errors import FileError
+from mbd_bridge.base.extras import needed
+from mbd_bridge.files.document import LeftOut
+
+ELSEWHERE = re.compile(
+    r"(physx|newton|mjc)\w*:.*(armature|friction|damping|gearing|springref)", re.I
+)
+"""Numbers of other programs that change a machine's loads."""
+
+
+def modules(file: str) -> tuple[Any, Any, Any, Any]:
+    """Return Usd, UsdGeom, UsdPhysics and Gf of usd-core."""
+    why = f"{file}: OpenUSD needs usd-core"
+    usd, geom, physics, gf = (
+        needed(f"pxr.{name}", why, "mbd_bridge[usd]")
+        for name in ("Usd", "UsdGeom", "UsdPhysics", "Gf")
+    )
+    return usd, geom, physics, gf
+
+
+def opened(usd: Any, file: str) -> Any:
+    """Return a stage; say where a text is wrong, which is not the first that pxr says."""
+    try:
+        stage = usd.Stage.Open(file)
+        for layer in stage.GetUsedLayers():  # pxr keeps what it has read while anyone has it open
+            if layer.dirty:
+                raise FileError(f"{layer.identifier}: has changes that are not saved", file)
+            layer.Reload()
+        return stage
+    except RuntimeError as error:
+        words = [getattr(one, "commentary", "").strip() for one in error.args]
+        raise FileError(
+            f"cannot be read: {next(filter(None, words), error)!s:.300}", file
+        ) from error
+
+
+def remark(stage: Any, prims: Sequence[Any], told: Sequence[Any], left_out: LeftOut) -> None:
+    """List what changes a machine and is not read: missing files, other programs' numbers.
+
+    Parameters
+    ----------
+    prims : all of the stage
+    told : bodies and joints
+    """
+    _, _, physics, _ = modules(left_out.file)
+    for error in stage.GetCompositionErrors():
+        asset = getattr(error, "assetPath", "") or str(error)
+        left_out.add("files that were not found", asset)
+    for prim in prims:
+        ends = (prim.GetRelationship(f"physics:body{side}") for side in (0, 1))
+        if any(ends) and not prim.IsA(physics.Joint):
+            left_out.add("joints of other programs", prim.GetName())
+        density = said(prim, "physics:density") if prim.HasAPI(physics.MaterialAPI) else 0
+        if density:
+            left_out.add("densities of materials", prim.GetName())
+    for prim in told:
+        for name in prim.GetAppliedSchemas() + _listed_schemas(prim):
+            if "mimic" in name.lower():
+                left_out.add("mimics of other programs", prim.GetName())
+        for attribute in prim.GetAuthoredAttributes():
+            name = attribute.GetName()
+            if attribute.GetNumTimeSamples():
+                left_out.add("values over time, but for the first", prim.GetName())
+            if ELSEWHERE.match(name) and said(prim, name):
+                left_out.add("numbers of other programs", f"{prim.GetName()}.{name}")
+
+
+def said(prim: Any, name: str) -> Any:
+    """Return what an attribute of a prim says, None where it has none."""
+    attribute = prim.GetAttribute(name)
+    return first_value(attribute) if attribute and attribute.IsValid() else None
+
+
+def first_value(attribute: Any) -> Any:
+    """Return the value of an attribute, the first of one that changes over time."""
+    samples = attribute.GetTimeSamples()
+    return attribute.Get(samples[0]) if samples else attribute.Get()
+
+
+def _listed_schemas(prim: Any) -> list[str]:
+    """Return the schemas that a prim says it has, those of other programs too."""
+    listed = prim.GetMetadata("apiSchemas")
+    return [] if listed is None else list(listed.GetAddedOrExplicitItems())
