@@ -39,6 +39,10 @@ RECENT = 60
 """Drawings of which the largest load has a long arrow."""
 
 
+LIGHT = 2.0
+"""By which colours are brighter: pybullet's light leaves the side in the shade nearly black."""
+
+
 class SteppedBody(Protocol):
     """What arrows take of `engines.pybullet.Stepper`."""
 
@@ -95,7 +99,12 @@ class LoadArrows:
         self._recent.append(many)
         self._take = take
         moment, world = take.of(source), stepper.body.world().matrix()
-        self._stage.show([piece._replace(pose=world @ piece.pose) for piece in moment.over])
+        self._stage.show(
+            [
+                piece._replace(pose=world @ piece.pose, colour=_lit(piece.colour))
+                for piece in moment.over
+            ]
+        )
         began = time.monotonic()
         if self.numbers and began >= self._next:
             self._write(moment.labels, take.legend(), world)
@@ -136,6 +145,11 @@ class LoadArrows:
         for k, label in enumerate([*above, *texts.numbers(placed)]):
             self._world.write(str(k), f" {label.text}", label.point, label.colour, TEXT)
         self._world.keep({str(k) for k in range(len(legend) + len(labels))})
+
+
+def _lit(colour: Colour) -> Colour:
+    red, green, blue, alpha = colour
+    return LIGHT * red, LIGHT * green, LIGHT * blue, alpha
 
 
 def draw_loads(

@@ -52,7 +52,8 @@ def test_arrows_stand_at_joints_in_the_users_world_and_follow(lift):
         lift.step([30.0])
         height = np.array([1.0, 2.0, 3.0]) + lift.q[0] * up
         load = lift.joint_loads(["lift"])
-        red = drawn(client, number)[tuple(np.round(arrows.FORCE, 2))] - height
+        colour = tuple(np.round([*2 * np.array(arrows.FORCE[:3]), 1.0], 2))
+        red = drawn(client, number)[colour] - height
         way = axes @ load.force[0] / np.linalg.norm(load.force[0])
         along = red @ way
         assert np.abs(red - along[:, None] * way).max() < 1e-6
