@@ -802,7 +802,7 @@ class Mechanism(Tabular, Extended):
         axes: Axes = "link",
         time: ArrayLike | None = None,
     ) -> ExternalForces:
-        """Return a force on a link, for ``external=`` wherever it stands; several are added by +.
+        """Return a force on a link, ``external=`` of loads and simulations; several are added by +.
 
         Parameters
         ----------

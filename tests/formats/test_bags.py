@@ -11,7 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
 from mbd_bridge.files.bags import is_bag, read_bag
-from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.tables import Column, TableWriter, read_table
 from tests.formats.mutation import mutate_bytes, truncate
 from tests.robots import own_urdfs
 
@@ -332,4 +332,37 @@ def test_a_table_without_wrenches_is_refused_as_a_bag(tmp_path):
     motion = arm.simulate(0.01)
     with pytest.raises(FileError, match=r"a bag takes 'time' and wrenches"):
         motion.save(tmp_path / "motion.mcap")
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrenches_beside_joint_states_that_begin_at_different_times_are_refused(tmp_path):
+    early = (START - 3 * 10**9, joint_state(START - 3 * 10**9, ("other",), (0.0,)), "/early")
+    pushed = (START, wrench(START, (1, 0, 0)), "/ft/wrench")
+    bag = write(tmp_path / "bag", [early, *recording(names=("a",)), pushed])
+    with pytest.raises(FileError, match=r"begin at different times, /early at .* one topic"):
+        read_table(bag)
+
+
+def test_units_of_columns_become_those_of_messages(tmp_path):
+    columns = [Column("time", "ms"), Column("a.fx", "kN"), Column("a.mx", "N mm")]
+    with TableWriter(tmp_path / "a.mcap", columns) as out:
+        out.append([[0.0, 1.0, 1.0], [500.0, 2.0, 2.0]])
+    table = read_table(tmp_path / "a.mcap")
+    assert table.column("time").tolist() == [0.0, 0.5]
+    assert table.column("a.fx").tolist() == [1000.0, 2000.0]
+    assert table.column("a.mx") == pytest.approx([1e-3, 2e-3])
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "said"),
+    [
+        ((Column("time", "s"), Column("a.fx", "N")), [-1.0, 1.0], "move the time's zero"),
+        ((Column("time", "s"), Column("a.fx", "N")), [1e11, 1.0], "move the time's zero"),
+        ((Column("time", "s"), Column("a.fx", "m")), [0.0, 1.0], "a unit of N, got"),
+        ((Column("time"), Column("a.b.fx"), Column("a/b.fx")), [0, 1, 2], "both be the topic"),
+    ],
+)
+def test_what_no_message_can_say_is_refused(columns, row, said, tmp_path):
+    with pytest.raises(FileError, match=said), TableWriter(tmp_path / "a.mcap", columns) as out:
+        out.append([row])
     assert not list(tmp_path.iterdir())

@@ -100,7 +100,10 @@ def test_a_force_along_time_acts_along_a_motion_and_a_simulation(arm):
     [
         ({"force": np.zeros((4, 3))}, "with their times, time="),
         ({"force": np.zeros((4, 3)), "time": np.arange(5)}, r"\(5, 3\) for 5 times"),
-        ({"force": (0, 0, 1), "axes": "hand"}, "external_in"),
+        ({"force": (0, 0, 1), "axes": "hand"}, "axes='hand'"),
+        ({"force": 5.0, "time": np.arange(4)}, r"expected \(3,\) or \(4, 3\)"),
+        ({"force": np.ones((4, 1)), "time": np.arange(4)}, r"expected \(3,\) or \(4, 3\)"),
+        ({"force": (0, 0, 1), "time": 1.0}, r"and times \(\)"),
         ({"force": (0, 0, np.inf)}, "force"),
         ({"force": (0, 0, 1), "point": (0, 0)}, "point"),
         ({"force": (0, 0, 1), "link": "tool"}, "tool"),

@@ -19,6 +19,7 @@ import numpy as np
 
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, some
+from mbd_bridge.base.units import Unit, find_unit
 from mbd_bridge.files.bags import MESSAGE as JOINT_STATES, METADATA, SECOND, SHOWN, packages
 from mbd_bridge.files.table import UNDETERMINED, Block, Column, TableSource, reading
 
@@ -27,6 +28,8 @@ FORCE, TORQUE = ("fx", "fy", "fz"), ("mx", "my", "mz")
 UNITS = dict.fromkeys(FORCE, "N") | dict.fromkeys(TORQUE, "N m")
 END = "/wrench"
 TIME = "time"
+LATEST = 2.0**31
+"""s, of stamps."""
 
 
 class BagSource(TableSource):
@@ -74,26 +77,33 @@ def _read(path: str) -> tuple[dict[str, Floats], dict[str, Floats]]:
     highlevel, typesys = packages(path)
     store = typesys.get_typestore(typesys.Stores.LATEST)
     found: dict[str, list[tuple[int, list[float]]]] = {}
-    first = None
+    firsts: dict[str, int] = {}  # of topics with joint states
     with (
         reading(path, (Exception,), "a rosbag2 folder or a .mcap file"),
         highlevel.AnyReader([Path(path)], default_typestore=store) as reader,
     ):
         chosen = [c for c in reader.connections if c.msgtype in (WRENCHES, JOINT_STATES)]
         for connection, recorded, raw in reader.messages(connections=chosen):
-            if connection.msgtype == JOINT_STATES and first is not None:
+            if connection.topic in firsts:
                 continue
             message = reader.deserialize(raw, connection.msgtype)
             stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec or recorded
             if connection.msgtype == JOINT_STATES:
-                first = stamp
+                firsts[connection.topic] = stamp
                 continue
             parts = message.wrench.force, message.wrench.torque
             name = connection.topic.strip("/").removesuffix(END)
             numbers = [float(getattr(part, axis)) for part in parts for axis in "xyz"]
             found.setdefault(name, []).append((stamp, numbers))
-    if first is None:
-        first = min((stamp for rows in found.values() for stamp, _ in rows), default=0)
+    if len({*firsts.values()}) > 1:
+        begin = ", ".join(f"{topic} at {at / SECOND:.3f} s" for topic, at in firsts.items())
+        raise FileError(
+            f"joint states begin at different times, {begin}, so it is open from where a motion's "
+            f"and these wrenches' time counts; give a bag with one topic of joint states",
+            path,
+        )
+    stamps_of_wrenches = (stamp for rows in found.values() for stamp, _ in rows)
+    first = next(iter(firsts.values()), min(stamps_of_wrenches, default=0))
     stamps = {k: np.array([(at - first) / SECOND for at, _ in rows]) for k, rows in found.items()}
     return stamps, {name: np.array([row for _, row in rows]) for name, rows in found.items()}
 
@@ -104,7 +114,8 @@ def bag_rows(
 ) -> Iterator[Callable[[Floats], object]]:
     """Give a function that takes rows: an ``.mcap`` with a topic for each six columns.
 
-    Columns that are no part of a wrench are left out, such as a joint's actuation.
+    Columns that are no part of a wrench are left out, such as a joint's actuation. Messages are in
+    SI units.
     """
     del attributes  # messages have no place for them
     _, typesys = packages(os.fspath(path))
@@ -112,30 +123,44 @@ def bag_rows(
 
     names = [column.name for column in columns]
     places: dict[str, list[int | None]] = {}
+    factors = np.ones(len(columns))
     for k, name in enumerate(names):
         prefix, _, component = name.removesuffix(UNDETERMINED).rpartition(".")
         if prefix and component in UNITS:
             sure = None if name.endswith(UNDETERMINED) else k
             places.setdefault(prefix, [None] * 6)[list(UNITS).index(component)] = sure
+        if (measures := "s" if name == TIME else UNITS.get(component)) is not None:
+            factors[k] = _factor(columns[k], measures, path)
     if TIME not in names or not places:
         raise FileError(
             f"a bag takes {TIME!r} and wrenches, <name>.fx ... <name>.mz; got "
             f"{some(names, SHOWN)}; write another kind of file",
             os.fspath(path),
         )
+    called = {name: f"/{name.replace('.', '/').strip('/')}{END}" for name in places}
+    for name, topic in called.items():
+        if other := next((x for x in places if x != name and called[x] == topic), None):
+            raise FileError(
+                f"{other!r} and {name!r} would both be the topic {topic}; rename one of them",
+                os.fspath(path),
+            )
     store = typesys.get_typestore(typesys.Stores.LATEST)
     with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder:
         bag = Path(folder) / "bag"
         with Writer(bag, version=9, storage_plugin=StoragePlugin.MCAP) as out:
             topics = {
-                name: out.add_connection(
-                    f"/{name.replace('.', '/')}{END}", WRENCHES, typestore=store
-                )
-                for name in places
+                name: out.add_connection(topic, WRENCHES, typestore=store)
+                for name, topic in called.items()
             }
 
             def write(rows: Floats) -> None:
-                for row in rows:
+                for row in rows * factors:
+                    if not 0.0 <= row[names.index(TIME)] < LATEST:
+                        raise FileError(
+                            f"stamps of messages go from 0 to {LATEST:g} s, got "
+                            f"{row[names.index(TIME)]:g} s; move the time's zero",
+                            os.fspath(path),
+                        )
                     stamp = round(row[names.index(TIME)] * SECOND)
                     for name, chosen in places.items():
                         message = _message(store.types, stamp, name, row, chosen)
@@ -144,6 +169,18 @@ def bag_rows(
             yield write
         next(bag.glob("*.mcap")).replace(path)
         assert (bag / METADATA).exists()
+
+
+def _factor(column: Column, measures: str, path: Path) -> float:
+    """Return by what numbers of a column become those of the unit that messages have."""
+    unit = find_unit(column.unit) if column.unit else Unit(measures, measures, 1.0)
+    if unit is None or unit.measures != measures:
+        raise FileError(
+            f"expected a unit of {measures}, got [{column.unit}]",
+            os.fspath(path),
+            element=f"column {column.name!r}",
+        )
+    return unit.factor
 
 
 def _message(

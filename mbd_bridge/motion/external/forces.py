@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, file_path, finite_numbers
 from mbd_bridge.base.assumptions import Assumption
-from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.errors import StateError, one_of
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.external.force import Abscissa, ExternalForce, Sizes, sizes_of
 from mbd_bridge.solve.prepared import Prepared
-from mbd_bridge.solve.wrenches import Axes, check_axes
+from mbd_bridge.solve.wrenches import AXES, Axes, check_axes
 
 File: TypeAlias = str | PathLike[str]
 
@@ -201,17 +201,18 @@ def force_on_link(
             f"{parts[0].shape} and {parts[1].shape}"
         )
     x = np.zeros(1) if time is None else finite_numbers("time", time)
-    try:
-        wrenches = np.hstack([np.broadcast_to(part, (*x.shape, 3)) for part in parts])
-    except ValueError:
+    if x.ndim != 1 or not {part.shape for part in parts} <= {(3,), (x.size, 3)}:
         shapes = " and ".join(str(part.shape) for part in parts)
         raise StateError(
-            f"force, moment: expected (3,) or ({len(x)}, 3) for {len(x)} times, got {shapes}"
-        ) from None
+            f"force, moment: expected (3,) or ({x.size}, 3) for {x.size} times, (n,), got {shapes} "
+            f"and times {x.shape}"
+        )
+    wrenches = np.hstack([np.broadcast_to(part, (*x.shape, 3)) for part in parts])
     place = finite_numbers("point", point, (3,))
+    reference: Axes = one_of("axes", axes, AXES, StateError)
     outside = "hold" if time is None else None
     found = ExternalForce(
-        link, Abscissa("time", "s"), x, wrenches, check_axes(axes), tuple(place), outside
+        link, Abscissa("time", "s"), x, wrenches, reference, tuple(place), outside
     )
     return ExternalForces(model, (found.checked(),))
 
