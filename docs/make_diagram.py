@@ -19,7 +19,7 @@ from matplotlib.patches import FancyBboxPatch
 HERE = Path(__file__).parent
 
 INPUTS = [
-    ("The machine", "URDF, xacro or Python;\nclosed loops in NAME.loops.yaml"),
+    ("The machine", "URDF, MJCF, SDF, USD or Python;\nclosed loops in NAME.loops.yaml"),
     ("The motion", "CSV, Parquet, HDF5, npz, ROS bag;\nor simulated here"),
     ("What acts on it", "forces, torques, payloads,\ngravity, prescribed motion"),
 ]
@@ -28,7 +28,7 @@ OUTPUTS = [
     ("Motor torques", "along the motion, beside limits"),
     ("Simulated motion", "also with closed loops"),
     ("Fatigue and FE load cases", "rainflow spectra, Nastran cards"),
-    ("Plots, films, HTML report", "a single file to share"),
+    ("Plots, films, a report", "a single file, HTML or PDF"),
     ("C99 code", "same digits, needs only math.h"),
 ]
 

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, files, requires
 from pathlib import Path
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-HIDDEN = {"all", "docs", "test", "bench"}
+HIDDEN = {"docs", "test", "bench"}
 
 
 def sizes(lines: list[str]) -> dict[str, float]:
@@ -47,7 +47,7 @@ def size(package: str) -> float:
 
 def main() -> None:
     """Print the table."""
-    core = sizes(PROJECT["dependencies"])
+    core = sizes(PROJECT["dependencies"]) | {"mbd-bridge": size("mbd_bridge")}
     largest = sorted(core, key=lambda name: -core[name])[:5]
     print(f"core: {sum(core.values()):.0f}, of it", {name: round(core[name]) for name in largest})
     without = sizes([line for line in PROJECT["dependencies"] if not line.startswith("pin")])

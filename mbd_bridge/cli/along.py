@@ -355,7 +355,8 @@ def check_actuated(model: Model, options: argparse.Namespace) -> None:
         ]
         raise ModelError(
             f"{model.name} has loops, so loads depend on which joints are actuated: add --actuated "
-            f"JOINT ..., one for each degree of freedom (mbd assemble tells how many there are). "
+            f"JOINT ..., one for each degree of freedom (mbd assemble tells how many there are); "
+            f"along a simulation without torques any that moves the loops, its actuation is zero. "
             f"Available: {', '.join(names)}"
         )
     if options.actuated is not None and not model.cuts:

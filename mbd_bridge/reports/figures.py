@@ -66,7 +66,7 @@ def torque_over_speed(history: LoadHistory, found: list[Sizing]) -> str:
             sheet, ax = chart()
             _envelope(ax, envelopes[one.name], one)
         drawn.append(svg(sheet, f"torque over speed of {one.name}"))
-    said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: the limit."
+    said = "Between the largest and the smallest at every speed; dotted: RMS; dashed: a near limit."
     return charts(drawn, said)
 
 

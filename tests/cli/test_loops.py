@@ -12,6 +12,8 @@ from mbd_bridge.solve.closed_inverse import ClosedInverse
 from tests.robots import OWN
 
 BAR = OWN / "four_bar.urdf"
+DIGITS = 1e-7
+"""N, of loads of some 5 N along a CSV file with nine digits."""
 START = ("--near", "crank=30deg", "--fixed", "crank")
 
 
@@ -264,6 +266,7 @@ def test_loads_in_loops_stream_with_the_numbers_of_the_whole(run, tmp_path, monk
     ("words", "message"),
     [
         ((), "add --actuated JOINT ..., one for each degree of freedom"),
+        ((), "along a simulation without torques any that moves the loops, its actuation is zero"),
         (("--actuated", "crnk"), "did you mean 'crank'"),
         (("--actuated", "crank", "elbow"), "1 degree of freedom and 2 actuators (crank, elbow)"),
     ],
@@ -272,6 +275,21 @@ def test_loads_in_loops_say_what_they_need(run, motion, words, message):
     code, out, err = run("loads", BAR, motion, "--joints", "crank", *words)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_along_a_free_run_the_choice_of_the_actuated_joint_does_not_matter(run, tmp_path):
+    free = tmp_path / "free.csv"
+    words = "--seconds", "0.05", "--near", "crank=0.5", "--joints", "coupler_pin", "-o", free
+    assert run("simulate", BAR, *words)[0] == 0
+    simulated = read_table(free)
+    for joint in ("crank", "rocker"):
+        again = tmp_path / f"{joint}.csv"
+        words = "--joints", "coupler_pin", joint, "--actuated", joint, "-o", again
+        assert run("loads", BAR, free, *words)[0] == 0
+        loads = read_table(again)
+        assert abs(loads.column(f"{joint}.actuation")).max() < 1e-9  # N m, of some 10
+        for name in ("coupler_pin.fx", "coupler_pin.fz"):
+            assert np.allclose(loads.column(name), simulated.column(name), rtol=0, atol=DIGITS)
 
 
 def test_actuated_means_nothing_in_a_tree(run):
