@@ -200,3 +200,19 @@ def test_weights_of_what_no_joint_has_are_refused():
     ):
         with pytest.raises(error, match=message):
             solver.vjp(*state, weights)
+
+
+@pytest.mark.parametrize("values", [None, (0.0, 0.0, 1.0)])
+def test_a_gradient_has_no_number_by_what_opens_a_redundant_loop(values):
+    bar = mbd.load(OWN / "four_bar.urdf")
+    found = bar.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 2.0})
+    state = found.q, found.v, found.a
+    solver = bar.compile_derivatives(["coupler_pin"], ["elbow.xyz", "q"], actuated="crank")
+    expected = solver(*state, parameters=values)["coupler_pin"].force[0]
+    assert np.isnan(expected).tolist() == [False, True, False, False]
+    for backward in (
+        solver.gradient("coupler_pin.fx")(*state, parameters=values),
+        solver.vjp(*state, {"coupler_pin.fx": [1.0]}, parameters=values),
+    ):
+        assert backward.trusted
+        same(backward.gradient, expected)

@@ -18,7 +18,7 @@ from mbd_bridge.base.options import with_options
 from mbd_bridge.kernels import Kernel, pulled_back, trace
 from mbd_bridge.kernels.derive import colouring
 from mbd_bridge.loads.derivatives.evaluation import Evaluation
-from mbd_bridge.loads.derivatives.loops import position_rates
+from mbd_bridge.loads.derivatives.loops import OPENED, position_rates
 from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn
 from mbd_bridge.loads.options import DerivativesAtStates
 from mbd_bridge.loads.result import JointLoads, OneJoint
@@ -42,7 +42,8 @@ class NumberGradient:
     Attributes
     ----------
     value : () or (N,)
-    gradient : (K,) or (N, K), nan where it is not `trusted`
+    gradient : (K,) or (N, K), nan where it is not `trusted`, and by numbers whose change would open
+        loops that are redundant
     columns : the K numbers: name, unit
     loads : that the number is made of
     trusted : () or (N,) False near singular positions, where the number is made of components that
@@ -87,7 +88,9 @@ class GradientSolver:
         self._of: Callable[[Array], Any] = lambda flat: flat
         if of is not None:
             self._of = self._named(of) if isinstance(of, str) else self._of_function(of)
-        names = ("value", "gradient") if solver.loops is None else ("value", "gradient", "risk")
+        names: tuple[str, ...] = "value", "gradient"
+        if solver.loops is not None:
+            names = *names, "risk", "open"
         request = (solver.request, of) if isinstance(of, str | None) else None
         more, name = ({}, "load_gradient") if of is not None else (self._sizes, "load_products")
         self._used: Array = np.ones(0, dtype=bool)
@@ -149,15 +152,18 @@ class GradientSolver:
         return self._result(*self._formed(state, external, options, *parts), flat != 0.0)
 
     def _result(self, loads: JointLoads, formed: tuple[Array, ...], used: Array) -> NumberGradient:
-        value, gradient, *risk = formed
+        value, gradient, *loops = formed
         states = loads.force.shape[:-2]
         flags = loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique
         known = np.concatenate([flag.reshape(*states, -1) for flag in flags], axis=-1)
         trusted: Array = np.asarray((known | ~used).all(axis=-1))
-        if risk:
-            trusted = np.asarray(trusted & (risk[0][..., 0] < REFINED_RISK))
         trusted = np.asarray(trusted & np.isfinite(gradient).all(axis=-1))
-        gradient = np.where(trusted[..., None], gradient, np.nan)
+        sound = trusted[..., None]
+        if loops:
+            risk, opened = loops
+            trusted = np.asarray(trusted & (risk[..., 0] < REFINED_RISK))
+            sound = trusted[..., None] & (opened < OPENED**2)
+        gradient = np.where(sound, gradient, np.nan)
         return NumberGradient(value[..., 0], gradient, self._solver.columns, loads, trusted)
 
     def _places(self, what: str, name: str) -> list[int]:
@@ -226,7 +232,8 @@ class GradientSolver:
             slopes["q"] = unit.T @ slopes["q"]
         else:
             slopes, risk = solver.loops.gradient(given, slopes, solver.variant)
-            state = (np.array([risk]),)
+            opened = solver.loops.opened(given, solver.seed("p", len(given["p"])), solver.variant)
+            state = np.array([risk]), opened
         total = sum(solver.seed(name, len(x)).T @ x for name, x in slopes.items())
         return (value, np.asarray(total), *state)
 

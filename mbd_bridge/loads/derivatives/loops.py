@@ -38,6 +38,10 @@ from mbd_bridge.solve.rank import pivoted
 from mbd_bridge.solve.row_choice import closed_positions, row_choice
 from mbd_bridge.solve.tolerances import SINGULAR
 
+OPENED = 1e-6
+"""How far redundant rows may open by a change of the machine, relative to the motion it makes: what
+files round."""
+
 Variant = Callable[[Array], tuple[Model, AppliedForces]]
 """Returns the model and what acts, for parameters (P,)."""
 
@@ -213,6 +217,14 @@ class LoopMotion:
             if not k or self.levels[k] is not self.levels[k - 1]:
                 risk = risk + closing.risk
         return total, risk
+
+    def opened(self, inputs: Mapping[str, Array], dp: Array, variant: Variant) -> Array:
+        """Return how far changes (P, K) of parameters open the loops; see `LoopRates.open`."""
+        if self.independent is None:
+            return np.zeros(dp.shape[1])
+        held = dict.fromkeys("qva", np.zeros((self.model.nv, dp.shape[1])))
+        J = self._matrices(inputs, variant)
+        return self._closed(inputs, held | {"p": dp}, variant, J)[2]
 
     def _balance(self, J: Array) -> tuple[MinimumNorm, Any]:
         """Return the rows of Φ_qᵀ that tell the multipliers, and a risk."""

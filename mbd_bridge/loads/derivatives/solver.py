@@ -22,7 +22,12 @@ from mbd_bridge.kernels import Kernel, rates_along
 from mbd_bridge.kernels.tracing import fewest_operations
 from mbd_bridge.loads.derivatives.evaluation import Evaluation
 from mbd_bridge.loads.derivatives.gradient import GradientSolver, LoadFunction, NumberGradient
-from mbd_bridge.loads.derivatives.loops import LoopMotion, position_rates, velocities_named
+from mbd_bridge.loads.derivatives.loops import (
+    OPENED,
+    LoopMotion,
+    position_rates,
+    velocities_named,
+)
 from mbd_bridge.loads.derivatives.request import (
     Columns,
     DerivativeColumn,
@@ -49,10 +54,6 @@ else:
 
 WAYS = {"forward": False, "backward": True}
 """How derivatives are formed: along the columns, or from the results."""
-
-OPENED = 1e-6
-"""How far redundant rows may open by a change of the machine, relative to the motion it makes: what
-files round."""
 
 
 class StateRates(NamedTuple):

@@ -25,6 +25,7 @@ from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.varying import Input
 from mbd_bridge.kernels import Kernel, jacobian
 from mbd_bridge.loads.derivatives.loops import (
+    OPENED,
     independent_velocities,
     position_rates,
     velocities_named,
@@ -36,7 +37,6 @@ from mbd_bridge.loads.derivatives.request import (
     DerivativeColumn,
     DerivativeRequest,
 )
-from mbd_bridge.loads.derivatives.solver import OPENED
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.model.parameters import ParameterValues, value_rows
 from mbd_bridge.model.spatial import Array
