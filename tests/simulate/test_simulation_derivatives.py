@@ -448,3 +448,23 @@ def test_a_singular_position_on_the_way_ends_the_derivatives():
     for call in (solver, solver.gradient(final=distance)):
         with pytest.raises(SolveError, match=r"t = 0\.268"):
             call(state.q, state.v)
+
+
+def test_all_rows_of_a_table_have_other_values_by_one_name():
+    ball, table = thrown_ball(), ([0.0, 0.1, 1.0], [0.0, 1.0, 2.0])
+    solver = ball.compile_simulation_derivatives(0.2, "torque.up", torque={"up": table})
+    whole = solver(parameters={"torque.up": [3.0, -1.0, 4.0]})
+    each = {f"torque.up.{k}": value for k, value in enumerate((3.0, -1.0, 4.0))}
+    np.testing.assert_array_equal(whole.v, solver(parameters=each).v)
+    with pytest.raises(ModelError, match=r"'torque.down'.* Available: torque.up.0, torque.up.1"):
+        solver(parameters={"torque.down": 1.0})
+
+
+def test_an_end_is_not_where_its_function_begins_to_be_a_number():
+    def root(t, q, v):
+        return mbd.functions.sqrt(q[0] - 0.5) - 0.3
+
+    ball = thrown_ball()
+    found = ball.compile_simulation_derivatives(1.0, "v", until=root)([0.0], [5.0])
+    np.testing.assert_allclose(found.q[-1], 0.59)
+    assert found.trusted.all()

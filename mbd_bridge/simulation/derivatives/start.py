@@ -160,15 +160,22 @@ class StartColumns:
                 )
             given = dict(zip(names, array.tolist(), strict=True))
         listed, out = dict(by_name("parameters", given, "{'rod.mass': 2.0}")), held.copy()
+        known = {column.name: column for column in self.columns if column.input not in ("q", "v")}
         one_each = True
-        for column in self.columns:
-            if column.input in ("held", "stream") and column.name in listed:
-                value = value_rows(column.name, listed.pop(column.name), 1)[:, 0]
-                one_each &= len(value) == 1
+        for name in [*listed]:
+            named = [known[x] for x in known if f"{x}.".startswith(f"{name}.")]
+            if not named:
+                unknown = unknown_name("number", name, known)
+                raise ModelError(f"parameters: {unknown}; name it in by=")
+            if named[0].input not in ("held", "stream"):
+                continue
+            rows = value_rows(name, listed.pop(name), len(named))
+            one_each &= len(rows) == 1
+            for column, value in zip(named, rows[0].tolist(), strict=True):
                 if column.input == "held":
-                    out[column.number] = value[0]
+                    out[column.number] = value
                 else:
-                    changes[column.number] = value[0] - column.value
+                    changes[column.number] = value - column.value
         p = np.atleast_2d(self._columns.values(listed) if listed else self._columns.p)
         if not one_each or len(p) > 1:
             raise ModelError("parameters: one simulation has one value of each, not several")

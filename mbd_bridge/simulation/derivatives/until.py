@@ -68,7 +68,7 @@ class Until:
         stage = motion.begun(march)
         for part in motion.parts():
             q, v, t = motion.marched(march, stage, part)
-            signs = np.sign(self._kernel(t[:, :1], q, v)[0][:, 0])
+            signs = np.nan_to_num(np.sign(self._kernel(t[:, :1], q, v)[0][:, 0]))
             for k in np.flatnonzero(signs).tolist():
                 if sign and signs[k] != sign and self._direction * signs[k] >= 0.0:
                     return self._located(motion, part, k - 1, (q[k - 1], v[k - 1], t[k - 1]), sign)
