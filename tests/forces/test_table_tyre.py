@@ -99,6 +99,7 @@ BAD = {
     "no slips": (rig([0.1], [0.0, 0.1], [1e3]), "two slips and two angles or more.*got 1 slips"),
     "below zero": (RIG | {"load": RIG["load"] - 3e3}, "loads from -1000 to 6000 N"),
     "from no load": (RIG | {"load": RIG["load"] - 2e3}, "no force at load 0"),
+    "empty": ({name: [] for name in RIG}, "got 0 slips, 0 angles and no loads"),
     "nan": (RIG | {"slip": np.nan * RIG["slip"]}, "slip: expected finite numbers"),
     "no file": ("nothing.csv", "nothing.csv"),
 }

@@ -1,6 +1,7 @@
 """URDF 1.2's limits of acceleration, deceleration and jerk, beside motions."""
 
 import numpy as np
+import pytest
 
 import mbd_bridge as mbd
 from tests.formats.texts import limited_arm
@@ -35,3 +36,10 @@ def test_without_a_limit_of_deceleration_that_of_acceleration_holds(tmp_path):
     t = np.linspace(0, np.pi / 4, 200)
     note = beyond(robot, tmp_path, t)
     assert note.endswith("hinge.dec (4 above 3.5 rad/s²)")
+
+
+@pytest.mark.parametrize("name", ["arm.sdf", "arm.xml"])
+def test_formats_without_limits_of_acceleration_say_so(name, tmp_path):
+    robot = limited_arm(tmp_path, acceleration=3.5)
+    with pytest.warns(mbd.errors.MbdWarning, match=r"limits of accelerations and jerks \(hinge"):
+        robot.convert(tmp_path / name)

@@ -30,7 +30,6 @@ from mbd_bridge.model.description import (
     Description,
     Geometry,
     Joint,
-    Limits,
     Link,
     Loop,
     second_axis,
@@ -103,8 +102,13 @@ class _Writer:
                 follows = ((mimic.joint, mimic.multiplier),)
                 gears = Coupling(f"{joint.name}.mimic", joint.name, follows, mimic.offset)
                 self._coupling(equalities, gears)
-            if replace(joint.limits, lower=None, upper=None, effort=None) != Limits():
+            if joint.limits.velocity is not None:
                 left_out.add("limits of velocities")
+            if (
+                replace(joint.limits, acceleration=None, deceleration=None, jerk=None)
+                != joint.limits
+            ):
+                left_out.add("limits of accelerations and jerks", joint.name)
             if joint.turned:
                 left_out.add("the described sense of joints walked backwards", joint.name)
         actuators = child(self.root, "actuator")

@@ -117,9 +117,10 @@ class TableTyre(Tyre):
             )
         slip, angle, load = sides
         if min(shape[:2]) < 2 or load[0] < 0.0 or load[-1] == 0.0:
+            known = f"loads from {load[0]:g} to {load[-1]:g} N" if len(load) else "no loads"
             raise StateError(
                 f"{where}: expected two slips and two angles or more, and loads above 0, got "
-                f"{shape[0]} slips, {shape[1]} angles and loads from {load[0]:g} to {load[-1]:g} N"
+                f"{shape[0]} slips, {shape[1]} angles and {known}"
             )
         tables = {}
         for name in FORCES.keys() & columns.keys():
