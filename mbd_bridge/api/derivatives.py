@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import flag, known_name
-from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError, one_of
 from mbd_bridge.base.options import with_options
+from mbd_bridge.equations.frames import Reference
 from mbd_bridge.kernels import Kernel, rates_along
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.derivatives import DerivativeRequest, DerivativeSolver, LoadDerivatives
 from mbd_bridge.loads.derivatives.loops import position_rates
 from mbd_bridge.loads.derivatives.request import STATE, Columns, DerivativeColumn
 from mbd_bridge.loads.options import ForceOptions, LoadOptions, RequestOptions
+from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
+from mbd_bridge.motion.frames import Frames, traceable_frame
 from mbd_bridge.simulation.derivatives import SimulationDerivativeSolver
 from mbd_bridge.simulation.options import SimulationDerivativeOptions
 from mbd_bridge.solve.applied import AppliedForces, check_stateless, prepare_torque_derivatives
 from mbd_bridge.solve.check_states import explain, unit_quaternions
+from mbd_bridge.solve.closed_kernel import function_of
 from mbd_bridge.solve.derivatives import ForwardDerivatives, InverseDerivatives
-from mbd_bridge.solve.dynamics import FUNCTIONS, Dynamics, traceable
+from mbd_bridge.solve.dynamics import FUNCTIONS, Dynamics, Traceable
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.wrenches import External, check_axes, flat_external, links_of
 
@@ -136,15 +141,26 @@ def compile_simulation_derivatives(
 
 
 def compile_derivatives_of(
-    self: Mechanism, what: Dynamics, by: Iterable[str] | str = "q"
+    self: Mechanism,
+    what: Dynamics | Literal["frame_kinematics"],
+    by: Iterable[str] | str = "q",
+    *,
+    frame: str = "",
+    reference: Reference = "local_world_aligned",
+    frames: Frames = None,
+    q: ArrayLike | None = None,
 ) -> tuple[Kernel, tuple[DerivativeColumn, ...]]:
     """Prepare a function of the dynamics and its derivatives by states and numbers of the machine.
 
     Parameters
     ----------
-    what : "mass_matrix", "bias_forces", "constraints", ...; see `compile`. Force elements have no
-        part in it
-    by : "q", "v", "q.elbow", "rod.mass", "elbow.xyz", "gravity.z", ...; see `load_derivatives`
+    what : "mass_matrix", "bias_forces", "constraints", "centroid", ...; see `compile`. Force
+        elements have no part in it. Or "frame_kinematics": position, rotation, Jacobian, drift and
+        twist of a frame
+    by : "q", "v", "q.elbow", "rod.mass", "elbow.xyz", "gravity.z", ...; see `load_derivatives`.
+        Coordinates move one by one, and loops may open
+    frame, reference, frames : of "frame_kinematics"; see there
+    q : of "forward_dynamics" with loops; see `compile`
 
     Returns
     -------
@@ -157,8 +173,18 @@ def compile_derivatives_of(
     ... # doctest: +SKIP
     >>> M, by_all = kernel(q)                                                       # doctest: +SKIP
     """
-    known_name("function", what, FUNCTIONS, "what: ")
-    wanted = traceable(self.model, what)
+    known_name("function", what, (*FUNCTIONS, "frame_kinematics"), "what: ")
+    of_model: Callable[[Model], Traceable]
+    if what == "frame_kinematics":
+        reference = one_of("reference", reference, get_args(Reference), StateError)
+        of_model = partial(traceable_frame, name=frame, reference=reference, frames=frames)
+        known = None  # a number of a fixed joint moves some frames on a body: the graph tells
+    elif frame or frames:
+        raise StateError(f"frame, frames: of frame_kinematics; {what} has none")
+    else:
+        of_model, rows = function_of(self.model, what, q)
+        known = what, rows
+    wanted = of_model(self.model)
     request = DerivativeRequest.of(self.model, LoadRequest((), open_tree=True), by)
     columns = Columns(self.model, request)
     for column in columns.columns:
@@ -170,7 +196,7 @@ def compile_derivatives_of(
 
     def whole(*values: Array) -> tuple[Array, ...]:
         *state, p = values
-        return traceable(columns.model_with(p), what).function(*state)
+        return of_model(columns.model_with(p)).function(*state)
 
     def function(*state: Array) -> tuple[Array, ...]:
         given = dict(zip(wanted.inputs, state, strict=True)) | {"p": columns.p}
@@ -181,7 +207,7 @@ def compile_derivatives_of(
         return *results, *slopes
 
     outputs = (*wanted.outputs, *(f"d_{name}" for name in wanted.outputs))
-    identity = what, request.by
+    identity = None if known is None else (*known, request.by)
     kernel = model_kernel(self.model, f"{what}_by", wanted.inputs, outputs, function, identity)
     return kernel, columns.columns
 

@@ -382,8 +382,8 @@ class Mechanism(Tabular, Extended):
         Parameters
         ----------
         what : "joint_loads", or a `LoadRequest` that says all of it; "inverse_dynamics",
-            "bias_forces", "mass_matrix", "forward_dynamics", "constraints", or derivatives of
-            these by q (along velocities), v and a or tau, "inverse_dynamics_derivatives" and
+            "bias_forces", "mass_matrix", "forward_dynamics", "constraints", "centroid", or
+            derivatives by q (along velocities), v and a or tau, "inverse_dynamics_derivatives" and
             "forward_dynamics_derivatives"; force elements have no part in them (`mbd.Equations` has
             kernels of all that acts)
         joints : of "joint_loads"; names, None for all

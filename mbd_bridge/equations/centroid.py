@@ -18,7 +18,7 @@ from mbd_bridge.equations.flexible import flexible_inertia
 from mbd_bridge.equations.frames import FrameKinematics, frame_kinematics
 from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.model import FlexibleBody, Model
-from mbd_bridge.model.spatial import Array, Frame, cross, zeros
+from mbd_bridge.model.spatial import Array, Frame, cross, is_zero, zeros
 
 
 class Centroid(NamedTuple):
@@ -84,7 +84,8 @@ def centroid(model: Model, q: Array, v: Array) -> Centroid:
     masses = [body.inertia.mass for body in model.bodies]
     heavy = [k for k, body in enumerate(model.bodies) if not body.inertia.is_zero()]
     bending = sum(part.integrals.mass for part in model.flexible)
-    whole = float(sum(masses) + bending) or float("nan")
+    total = sum(masses) + bending
+    whole = float("nan") if is_zero(total) else total
     parts = {}
     for k in heavy:
         place = Frame(np.eye(3), model.bodies[k].inertia.centre)

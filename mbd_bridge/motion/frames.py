@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import as_floats, by_name, finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError, one_of, unknown_name
-from mbd_bridge.equations.centroid import Centroid, centroid
+from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import FrameKinematics, Reference, frame_kinematics
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model, address
 from mbd_bridge.model.spatial import Array, Frame
 from mbd_bridge.solve.check_states import unit_quaternions
+from mbd_bridge.solve.dynamics import Traceable
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.prepared import Prepared
 
@@ -98,14 +99,22 @@ def prepare_frames(
     return model_kernel(model, "frames", inputs, outputs, function, what)
 
 
-def prepare_centroid(model: Model) -> Kernel:
-    """Return the kernel (q, v) of `equations.centroid`."""
+def traceable_frame(
+    model: Model,
+    name: str,
+    reference: Reference = "local_world_aligned",
+    frames: Frames = None,
+) -> Traceable:
+    """Return a frame's kinematics and its twist J v as a function of q and v."""
+    frame = find_frame(model, name, frames)
 
     def function(q: Array, v: Array) -> tuple[Array, ...]:
-        return tuple(centroid(model, q, v))
+        state = state_vectors(model, q, v, "world")
+        found = frame_kinematics(model, state, frame.body, frame.place, reference)
+        return *found, found.jacobian @ v
 
-    inputs = {"q": model.nq, "v": model.nv}
-    return model_kernel(model, "centroid", inputs, Centroid._fields, function, ())
+    outputs = *FrameKinematics._fields, "twist"
+    return Traceable({"q": model.nq, "v": model.nv}, outputs, function)
 
 
 def kinematics_of(
@@ -129,7 +138,7 @@ def kinematics_of(
 
 def centroid_at(prepared: Prepared, q: ArrayLike, v: ArrayLike | None, threads: int) -> Centroid:
     """Return centre of mass, its Jacobian, momentum and energy; see `Mechanism.centroid`."""
-    kernel = prepared.get("centroid", lambda: prepare_centroid(prepared.model))
+    kernel = prepared.kernel("centroid")
     return Centroid(*kernel(*_states(prepared.model, q, v), threads=threads))
 
 

@@ -6,7 +6,7 @@ dependent. A kernel alone, as C source or in a caller's loop, cannot; it gives i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +21,14 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve.assembly import assemble
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.dynamics import Dynamics, external_on
+from mbd_bridge.solve.dynamics import Dynamics, Traceable, external_on, traceable
 from mbd_bridge.solve.model_kernel import model_kernel
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import ROWS_RISK
+
+TERMS = "mass_matrix", "bias_forces", "constraints", "centroid"
+"""Functions that are the same with loops closed or open."""
 
 
 class ClosedKernel(NamedTuple):
@@ -70,23 +73,44 @@ def closed_kernel(
         which the loops are closed
     links : link indices that carry external wrenches (the last argument)
     """
-    place = assemble(model).q if q is None else finite_numbers("at", q, (model.nq,))
-    phi_q = constraints(model, state_vectors(model, place, np.zeros(model.nv))).phi_q
-    J = model.scaled_jacobian(phi_q)
-    rows = row_choice(model).at(J)
-    numbers = tuple(links)
+    place, numbers = _position(model, q), tuple(links)
+    rows = _rows_at(model, place)
+    closed = _traceable(model, rows, numbers)
+    inputs, outputs, what = closed.inputs, closed.outputs, (numbers, rows)
+    kernel = model_kernel(model, "forward_dynamics", inputs, outputs, closed.function, what)
+    return ClosedKernel(kernel, rows, place)
 
+
+def function_of(
+    model: Model, what: Dynamics, at: ArrayLike | None = None
+) -> tuple[Callable[[Model], Traceable], tuple[int, ...]]:
+    """Return what `kernel_of` compiles, of variants of the model, and the rows that it chose."""
+    if not model.has_loops or what in TERMS:
+        return lambda own: traceable(own, what), ()
+    _check_closed(what)
+    rows = _rows_at(model, _position(model, at))
+    return lambda own: _traceable(own, rows), rows
+
+
+def _position(model: Model, at: ArrayLike | None) -> Array:
+    return assemble(model).q if at is None else finite_numbers("at", at, (model.nq,))
+
+
+def _rows_at(model: Model, q: Array) -> tuple[int, ...]:
+    phi_q = constraints(model, state_vectors(model, q, np.zeros(model.nv))).phi_q
+    return row_choice(model).at(model.scaled_jacobian(phi_q))
+
+
+def _traceable(model: Model, rows: tuple[int, ...], links: tuple[int, ...] = ()) -> Traceable:
     def function(q: Array, v: Array, tau: Array, *rest: Array) -> tuple[Array, ...]:
-        external = external_on(numbers, *rest)
+        external = external_on(links, *rest)
         closed = closed_acceleration(model, rows, q, v, tau, external=external)
         return closed.a, closed.lam, np.array([closed.risk])
 
     inputs = {"q": model.nq, "v": model.nv, "tau": model.nv}
-    if numbers:
-        inputs["external"] = 6 * len(numbers)
-    outputs, what = ("a", "lam", "risk"), (numbers, rows)
-    kernel = model_kernel(model, "forward_dynamics", inputs, outputs, function, what)
-    return ClosedKernel(kernel, rows, place)
+    if links:
+        inputs["external"] = 6 * len(links)
+    return Traceable(inputs, ("a", "lam", "risk"), function)
 
 
 def kernel_of(
@@ -96,7 +120,8 @@ def kernel_of(
 
     With loops, ``"forward_dynamics"`` is the closed mechanism's (a, lam, risk), its rows chosen at
     the position `at` (None: nearest to zero): right where 0 <= risk < 1e7. ``"mass_matrix"``,
-    ``"bias_forces"`` and ``"constraints"`` are the terms of M a + h + Φ_qᵀ λ = tau.
+    ``"bias_forces"`` and ``"constraints"`` are the terms of M a + h + Φ_qᵀ λ = tau, and
+    ``"centroid"`` asks for no loops.
 
     Raises
     ------
@@ -105,8 +130,16 @@ def kernel_of(
         one.
     """
     model = prepared.model
-    if not model.has_loops or what in ("mass_matrix", "bias_forces", "constraints"):
+    if not model.has_loops or what in TERMS:
         return prepared.kernel(what, links)
+    _check_closed(what)
+    numbers = tuple(map(model.link_number, name_list("links", links, "links")))
+    place = None if at is None else tuple(finite_numbers("at", at, (model.nq,)).tolist())
+    key = ("closed kernel", numbers, place)
+    return prepared.get(key, lambda: closed_kernel(model, at, numbers)).kernel
+
+
+def _check_closed(what: Dynamics) -> None:
     if what != "forward_dynamics":
         raise ModelError(
             f"a mechanism with loops has no kernel of {what}: its actuators depend on "
@@ -114,7 +147,3 @@ def kernel_of(
             "constrained_dynamics(actuated=[...]).inverse; M a + h of the tree is mass_matrix and "
             "bias_forces"
         )
-    numbers = tuple(map(model.link_number, name_list("links", links, "links")))
-    place = None if at is None else tuple(finite_numbers("at", at, (model.nq,)).tolist())
-    key = ("closed kernel", numbers, place)
-    return prepared.get(key, lambda: closed_kernel(model, at, numbers)).kernel

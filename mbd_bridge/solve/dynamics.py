@@ -5,6 +5,7 @@
     mass_matrix        M(q)                                   KimYou97 (15)
     forward_dynamics   v̇ = M⁻¹ (τ - h), with the pivots of M
     constraints        Φ, Φ_q, γ of the cut joints               Lee94 (13), (17), (18)
+    centroid           centre of mass, its Jacobian, momentum and energy
     inverse_dynamics_derivatives, forward_dynamics_derivatives: see `derivatives`
 
 M and h come from body-fixed axes, which need the fewest operations and keep the most digits; the
@@ -26,6 +27,7 @@ from mbd_bridge.base.errors import ModelError, SolveError, unknown_name
 from mbd_bridge.equations.articulated import articulated_accelerations
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import body_placements, link_velocity, placement
+from mbd_bridge.equations.centroid import Centroid, centroid
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External, add, from_world_axes
 from mbd_bridge.equations.newton_euler import recursive_loads
@@ -60,6 +62,7 @@ Dynamics = Literal[
     "mass_matrix",
     "forward_dynamics",
     "constraints",
+    "centroid",
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
 ]
@@ -131,6 +134,9 @@ def traceable(
             {"q": nq, "v": nv, "tau": nv, **carrying}, ("a", "pivots"), forward
         ),
         "constraints": Traceable({"q": nq, "v": nv}, ("phi", "phi_q", "gamma"), cut),
+        "centroid": Traceable(
+            {"q": nq, "v": nv}, Centroid._fields, lambda q, v: centroid(model, q, v)
+        ),
         "inverse_dynamics_derivatives": Traceable(
             {"q": nq, "v": nv, "a": nv, **carrying}, InverseDerivatives._fields, inverse_by
         ),

@@ -10,6 +10,7 @@ from mbd_bridge.forces import PointSpring
 from mbd_bridge.kernels import trace
 from mbd_bridge.model import Builder, build_model
 from mbd_bridge.solve import prepare
+from mbd_bridge.solve.closed_kernel import function_of
 from mbd_bridge.solve.derivatives import (
     ForwardDerivatives,
     InverseDerivatives,
@@ -17,7 +18,7 @@ from mbd_bridge.solve.derivatives import (
     through_the_recursion,
 )
 from mbd_bridge.solve.dynamics import traceable
-from tests.complex_steps import varied
+from tests.complex_steps import derivatives, varied
 from tests.robots import OWN, robot
 from tests.sample import sample
 from tests.trees import random_state, random_tree
@@ -180,7 +181,7 @@ def test_methods_refuse_what_has_no_answer():
 NUMBERS = ["link2.mass", "joint3.xyz", "gravity.z"]
 
 
-@pytest.mark.parametrize("what", ["mass_matrix", "bias_forces", "forward_dynamics"])
+@pytest.mark.parametrize("what", ["mass_matrix", "bias_forces", "forward_dynamics", "centroid"])
 def test_every_function_of_the_dynamics_has_derivatives_by_states_and_numbers(what):
     rng = np.random.default_rng(4)
     mechanism = mbd.Mechanism.build(random_tree(rng, 5), gravity=(1.0, -2.0, -9.0))
@@ -203,10 +204,11 @@ def test_every_function_of_the_dynamics_has_derivatives_by_states_and_numbers(wh
                 moved[1] = v + d
             else:
                 machine = varied(mechanism, column.name, step)
-            both.append(machine.compile(what)(*moved)[0])
-        difference = (both[0] - both[1]) / (2.0 * h)
-        scale = np.abs(results[0]).max() + np.abs(difference).max()
-        np.testing.assert_allclose(results[count][..., k], difference, atol=1e-7 * scale)
+            both.append(machine.compile(what)(*moved))
+        for n, (more, less) in enumerate(zip(*both, strict=True)):
+            difference = (more - less) / (2.0 * h)
+            scale = np.abs(results[n]).max() + np.abs(difference).max()
+            np.testing.assert_allclose(results[count + n][..., k], difference, atol=1e-7 * scale)
 
 
 def test_constraints_of_loops_have_derivatives_and_what_is_no_argument_is_refused():
@@ -220,3 +222,80 @@ def test_constraints_of_loops_have_derivatives_and_what_is_no_argument_is_refuse
         bar.compile_derivatives_of("mass_matrix", "v")
     with pytest.raises(MbdError, match="no function named 'mass'"):
         bar.compile_derivatives_of("mass")
+    with pytest.raises(ModelError, match="its actuators depend on which joints"):
+        bar.compile_derivatives_of("inverse_dynamics")
+
+
+def test_accelerations_and_constraint_forces_of_loops_have_the_derivatives_of_imaginary_steps():
+    bar = mbd.load(OWN / "four_bar.urdf")
+    at = bar.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 2.0})
+    state = {"q": at.q, "v": at.v, "tau": np.array([3.0, -1.0, 2.0])}
+    kernel, _ = bar.compile_derivatives_of("forward_dynamics", ["q", "v", "coupler.mass"])
+    found = dict(zip(kernel.outputs, kernel(*state.values()), strict=True))
+    agree([found["a"]], [bar.forward_dynamics(*state.values())])
+    closed, rows = function_of(bar.model, "forward_dynamics")
+    assert found["lam"].shape == (len(rows),)
+    for k, name in enumerate("qv"):
+        exact = derivatives(closed(bar.model).function, state, {name: np.eye(3)})
+        places = slice(3 * k, 3 * k + 3)
+        agree([found["d_a"][:, places], found["d_lam"][:, places]], exact[:2])
+    h = 1e-6
+    ends = [
+        varied(bar, "coupler.mass", step).compile("forward_dynamics")(*state.values())
+        for step in (h, -h)
+    ]
+    for n, name in enumerate(["d_a", "d_lam"]):
+        agree([found[name][:, 6]], [(ends[0][n] - ends[1][n]) / (2 * h)], 1e-7)
+
+
+@pytest.mark.parametrize("reference", ["local", "world"])
+def test_jacobians_and_twists_of_frames_have_the_derivatives_of_pinocchio(reference):
+    pin = pytest.importorskip("pinocchio")
+    arm = mbd.load(OWN / "kuka_iiwa.urdf")
+    peer = arm.to_pinocchio()
+    data, axes = peer.createData(), {"local": pin.LOCAL, "world": pin.WORLD}[reference]
+    name, q = peer.names[7], np.random.default_rng(3).uniform(-1.0, 1.0, 7)
+    kernel, _ = arm.compile_derivatives_of(
+        "frame_kinematics", ["q", "v"], frame=name, reference=reference
+    )
+    for n, v in enumerate(np.eye(7)):  # ∂(J v)/∂q of unit velocities is all of ∂J/∂q
+        found = dict(zip(kernel.outputs, kernel(q, v), strict=True))
+        pin.computeForwardKinematicsDerivatives(peer, data, q, v, np.zeros(7))
+        by_q, by_v = pin.getJointVelocityDerivatives(peer, data, 7, axes)
+        agree([found["d_jacobian"][:, n, :7], found["d_twist"]], [by_q, np.hstack([by_q, by_v])])
+
+
+def test_momentum_has_the_derivatives_of_pinocchio():
+    pin = pytest.importorskip("pinocchio")
+    arm = mbd.load(OWN / "kuka_iiwa.urdf")
+    peer = arm.to_pinocchio()
+    q, v = np.random.default_rng(3).uniform(-1.0, 1.0, (2, 7))
+    kernel, _ = arm.compile_derivatives_of("centroid", "q")
+    found = dict(zip(kernel.outputs, kernel(q, v), strict=True))
+    theirs = pin.computeCentroidalDynamicsDerivatives(peer, peer.createData(), q, v, 0 * v)[0]
+    agree([found["d_momentum"][:3]], [theirs[:3]])  # a base on the ground moves the centre alone
+
+
+def test_a_frame_moves_with_the_numbers_of_a_fixed_joint_and_what_is_not_known_is_refused():
+    arm = mbd.load(OWN / "kuka_iiwa.urdf")
+    tool = {"tool": ("lbr_iiwa_link_ee", (0.1, 0.0, 0.2), (0.3, 0.2, 0.1))}
+    q, v = np.random.default_rng(3).uniform(-1.0, 1.0, (2, 7))
+    fixed = next(x.name for x in arm.model.description.joints if x.child == "lbr_iiwa_link_ee")
+    by = [f"{fixed}.xyz", "lbr_iiwa_joint_4.xyz"]
+    kernel, columns = arm.compile_derivatives_of("frame_kinematics", by, frame="tool", frames=tool)
+    found = dict(zip(kernel.outputs, kernel(q, v), strict=True))
+    h = 1e-6
+    for k, column in enumerate(columns):
+        ends = [
+            varied(arm, column.name, step).frame_kinematics("tool", q, v, frames=tool)
+            for step in (h, -h)
+        ]
+        for name in ("position", "jacobian", "drift"):
+            more, less = (getattr(one, name) for one in ends)
+            np.testing.assert_allclose(
+                found[f"d_{name}"][..., k], (more - less) / (2 * h), atol=1e-8
+            )
+    with pytest.raises(ModelError, match=r"no frame \(link or joint\) named ''"):
+        arm.compile_derivatives_of("frame_kinematics")
+    with pytest.raises(StateError, match="frame, frames: of frame_kinematics; centroid has none"):
+        arm.compile_derivatives_of("centroid", frame="tool")

@@ -25,7 +25,8 @@ from mbd_bridge.equations.centroid import Centroid
 from mbd_bridge.equations.frames import Reference
 from mbd_bridge.model import Model, rebuilt
 from mbd_bridge.model.spatial import Array, Frame
-from mbd_bridge.motion.frames import NamedFrame, prepare_centroid, prepare_frames
+from mbd_bridge.motion.frames import NamedFrame, prepare_frames
+from mbd_bridge.solve import prepare
 from mbd_bridge.solve.prepared import quick
 
 REFERENCES: dict[Any, Reference] = {
@@ -305,7 +306,7 @@ def named_frame(model: PreparedModel, joint: int, pose: Frame) -> NamedFrame | N
 def _centroid(model: PreparedModel, q: ArrayLike, v: ArrayLike | None = None) -> Centroid:
     ours = model.twin.ours
     kernel = model.kept(
-        "centroid", lambda: quick(model.twin.ours, prepare_centroid(_with_weightless_base(ours)))
+        "centroid", lambda: quick(ours, prepare(_with_weightless_base(ours), "centroid"))
     )
     coordinates = model.coordinates(q)
     rates = np.zeros((*coordinates.shape[:-1], ours.nv)) if v is None else model.rates(v)
