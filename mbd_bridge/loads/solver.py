@@ -218,13 +218,13 @@ class LoadSolver:
             loads = self._quick(q, v, a)
             if loads is not None:
                 return loads
-        return self.with_inputs((q, v, a), external, **options)[0]
+        return self.with_inputs((q, v, a), external, options)[0]
 
     def with_inputs(
-        self, state: MotionState, external: ArrayLike | None, **options: Unpack[LoadsAtStates]
+        self, state: MotionState, external: ArrayLike | None, given: LoadsAtStates
     ) -> tuple[JointLoads, tuple[ArrayLike, ...]]:
         """Return the loads as a call gives them, and the inputs of the kernel that they are of."""
-        options = complete(LoadSolver.__call__, LoadsAtStates, options)
+        options = complete(LoadSolver.__call__, LoadsAtStates, given)
         lam, threads = options["lam"], options["threads"]
         (_, v, a), t = state, options["t"]
         check = flag("check", options["check"])

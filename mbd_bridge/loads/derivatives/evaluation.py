@@ -129,7 +129,9 @@ class Evaluation:
         solver, loads, threads = self._solver, self._solver.loads, options["threads"]
         t, check, count = options["t"], options["check"], len(self._solver.loads.kernel.outputs)
         if options["parameters"] is None:
-            own, inputs = loads.with_inputs(state, external, t=t, threads=threads, check=check)
+            own, inputs = loads.with_inputs(
+                state, external, {"t": t, "threads": threads, "check": check}
+            )
             formed = self.kernel(*inputs, *more, threads=threads)
             return own, formed[count if self._gives_loads else 0 :]
         given, p = loads.inputs(state, external, t, check), solver.values(options["parameters"])
