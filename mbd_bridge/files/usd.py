@@ -148,7 +148,7 @@ class _Stage:
         actuated = tuple(said(top, ACTUATED) or ()) if top is not None else self._driven(prims)
         known = {joint.name for joint in tree}
         return Description(
-            name=_text(told, NAME) or told.GetName() or "stage",
+            name=_text(told, NAME) or told.GetName().strip("/") or "stage",
             links=tuple(links),
             joints=tuple(tree),
             loops=tuple(loops),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.document import LeftOut
+from mbd_bridge.files.input_files import file_beside
 
 ELSEWHERE = re.compile(
     r"(physx|newton|mjc)\w*:.*(armature|friction|damping|gearing|springref)", re.I
@@ -29,6 +31,8 @@ def modules(file: str) -> tuple[Any, Any, Any, Any]:
 def opened(usd: Any, file: str) -> Any:
     """Return a stage; say where a text is wrong, which is not the first that pxr says."""
     try:
+        layers = needed("pxr.Sdf", file, "mbd_bridge[usd]").Layer
+        _check_files(layers, layers.FindOrOpen(file), {file})
         stage = usd.Stage.Open(file)
         for layer in stage.GetUsedLayers():  # pxr keeps what it has read while anyone has it open
             if layer.dirty:
@@ -40,6 +44,18 @@ def opened(usd: Any, file: str) -> Any:
         raise FileError(
             f"cannot be read: {next(filter(None, words), error)!s:.300}", file
         ) from error
+
+
+def _check_files(layers: Any, layer: Any, seen: set[str]) -> None:
+    """Refuse devices, pipes and links out of the folder among files that a layer brings in."""
+    for asset in layer.GetCompositionAssetDependencies():
+        path = layer.ComputeAbsolutePath(asset).partition("[")[0]
+        if path in seen or file_beside(path, layer.realPath.partition("[")[0]) is None:
+            continue  # one that is not there is told by the stage
+        seen.add(path)
+        with contextlib.suppress(RuntimeError):  # as above
+            if below := layers.FindOrOpen(path):
+                _check_files(layers, below, seen)
 
 
 def remark(stage: Any, prims: Sequence[Any], told: Sequence[Any], left_out: LeftOut) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from pathlib import Path
@@ -428,3 +429,20 @@ def PhysicsRevoluteJoint "pin" { rel physics:body1 = </rod>}
     _, moments, _, _ = body.ComputeMassProperties(ball)
     found = np.linalg.eigvalsh(inertia.central)
     np.testing.assert_allclose(found, np.sort(np.array(moments)), rtol=1e-5)
+
+
+def test_a_stage_brings_in_files_of_its_folder_but_no_pipes_and_no_links_out_of_it(tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "rod.usda").write_text(closed(HEADED + PINNED))
+    stage = tmp_path / "more" / "told.usda"
+    stage.write_text("#usda 1.0\n( subLayers = [@../rod.usda@] )\n")
+    assert mbd.load(stage).name == "stage"
+    stage.write_text("#usda 1.0\n( subLayers = [@part.usda@] )\n")
+    part = tmp_path / "more" / "part.usda"
+    os.mkfifo(part)
+    with pytest.raises(FileError, match="not a device or a pipe"):
+        mbd.load(stage)
+    part.unlink()
+    part.symlink_to(tmp_path / "rod.usda")
+    with pytest.raises(FileError, match="a link leads out of"):
+        mbd.load(stage)
