@@ -107,6 +107,8 @@ class Parser(argparse.ArgumentParser):
         """Print the usage and what is wrong, and leave."""
         if "required: MOTION" in message:
             message += "; put MOTION before --joints, which takes every word behind it"
+        if re.search(r"required: (FILE|\[NAME=\]MOTION)", message):
+            message += "; the machine's file, ROBOT, comes before it"
         if "required: --joints" in message:
             message += "; all takes every joint, mbd info ROBOT lists them"
         wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)

@@ -98,3 +98,9 @@ def test_what_cannot_be_drawn_is_told_and_nothing_is_left(
     assert main(["plot", ARM, MOTION, *words]) == 2
     assert said in capsys.readouterr().err
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_a_table_without_its_machine_is_told_what_comes_before_it(run, command):
+    code, _, err = run(command, "loads.csv", "-o", "picture.png")
+    assert code == 2 and "ROBOT, comes before it" in err
