@@ -115,6 +115,9 @@ def _simulations(arm: Any) -> dict[str, dict[str, float]]:
             "gradient in ns": 1e9 * adjoint,
             "times the steps": adjoint / march_time,
             "forward in ns a column": 1e9 * forward / len(solver.columns),
+            "compiled in s: steps": march.compile_seconds,
+            "gradient": begun.steps.backward.compile_seconds,
+            "forward": begun.steps.forward.compile_seconds,
         }
     return found
 
