@@ -197,6 +197,8 @@ def to_casadi(self: DerivativeSolver, states: int = 1) -> Any:
     flat = CasadiLoads("flat_loads", False, {})
     y = flat(ca.vertcat(*wide))
     results = ca.vertsplit(y, [0, *function.ends])
-    loads = ca.Function("loads", given, results, names, [*LoadParts._fields])
+    # what is not given would be 0; numbers of the machine are refused then
+    unsaid = {"default_in": [np.nan if name == PARAMETERS else 0.0 for name in names]}
+    loads = ca.Function("loads", given, results, names, [*LoadParts._fields], unsaid)
     ALIVE.append(flat)
     return loads
