@@ -82,12 +82,12 @@ def test_casadi_derives_all_states_of_a_motion_at_once(arm):
 
 
 def test_numbers_of_the_machine_that_casadi_is_not_given_are_not_zero(arm):
-    solver, (q, v, a, p), expected = arm
+    solver, (q, v, a, p), _ = arm
     loads = solver.to_casadi()
     at_rest = loads(q=q[0], parameters=p)["force"]
     own = solver(q[0], 0.0 * v[0], 0.0 * a[0], parameters=p).loads.force
     np.testing.assert_array_equal(np.array(at_rest)[:, 0], own[0])
-    with pytest.raises(RuntimeError, match="lbr_iiwa_link_6.mass.*finite"):
+    with pytest.raises(RuntimeError, match=r"lbr_iiwa_link_6\.mass.*finite"):
         loads(q=q[0], v=v[0], a=a[0])
 
 

@@ -216,3 +216,23 @@ def test_a_gradient_has_no_number_by_what_opens_a_redundant_loop(values):
     ):
         assert backward.trusted
         same(backward.gradient, expected)
+
+
+def test_a_direction_of_as_many_states_as_joints_is_the_same_at_all():
+    robot = mbd.load(OWN / "kuka_iiwa.urdf")
+    q, v, a = np.random.default_rng(0).normal(size=(3, 7, 7))
+    solver = robot.compile_derivatives("lbr_iiwa_joint_4", ["q", "lbr_iiwa_link_5.mass"])
+    dq, dm = np.arange(7.0), np.linspace(-1.0, 1.0, 7)
+    whole = solver(q, v, a).wrench[:, 0]
+    along = solver.jvp(q, v, a, {"q": dq, "lbr_iiwa_link_5.mass": dm}).wrench[:, 0, :, 0]
+    same(along, whole[..., :7] @ dq + whole[..., 7] * dm[:, None])
+    back = solver.vjp(q, v, a, {"lbr_iiwa_joint_4.fx": dm})
+    same(back.gradient, dm[:, None] * whole[:, 0])
+
+
+def test_no_states_have_no_gradients():
+    robot = mbd.load(OWN / "four_bar.urdf")
+    solver = robot.compile_derivatives(["coupler_pin"], ["q", "coupler.mass"], actuated="crank")
+    none = np.zeros((3, 0, 3))
+    assert solver.gradient("coupler_pin.fx")(*none).gradient.shape == (0, 2)
+    assert solver.vjp(*none, {"coupler_pin": np.ones(6)}).gradient.shape == (0, 2)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.arguments import as_floats, by_name
-from mbd_bridge.base.errors import ModelError, StateError, unknown_name
+from mbd_bridge.base.arguments import by_name
+from mbd_bridge.base.errors import ModelError, unknown_name
 from mbd_bridge.base.options import with_options
 from mbd_bridge.kernels import Kernel, pulled_back, trace
 from mbd_bridge.kernels.derive import colouring
 from mbd_bridge.loads.derivatives.evaluation import Evaluation
 from mbd_bridge.loads.derivatives.loops import OPENED, position_rates
-from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn
+from mbd_bridge.loads.derivatives.request import WRENCH, DerivativeColumn, put_numbers
 from mbd_bridge.loads.options import DerivativesAtStates
 from mbd_bridge.loads.result import JointLoads, OneJoint
 from mbd_bridge.loads.solver import MotionState
@@ -140,14 +140,7 @@ class GradientSolver:
         states, total = np.shape(state[0])[:-1], sum(self._sizes.values())
         flat = np.zeros((*states, total))
         for name, value in by_name("weights", weights, "{'elbow.moment': (3,)}").items():
-            places, numbers = self._places("weights", name), as_floats(f"weights[{name!r}]", value)
-            try:
-                flat[..., places] = numbers
-            except ValueError:
-                raise StateError(
-                    f"weights[{name!r}]: expected {len(places)} numbers for each state, got "
-                    f"{numbers.shape}"
-                ) from None
+            put_numbers(flat, self._places("weights", name), f"weights[{name!r}]", value)
         parts = np.split(flat, np.cumsum(list(self._sizes.values()))[:-1], axis=-1)
         return self._result(*self._formed(state, external, options, *parts), flat != 0.0)
 
@@ -155,7 +148,8 @@ class GradientSolver:
         value, gradient, *loops = formed
         states = loads.force.shape[:-2]
         flags = loads.unique[..., :3], loads.unique[..., 3:], loads.actuation_unique
-        known = np.concatenate([flag.reshape(*states, -1) for flag in flags], axis=-1)
+        sized = zip(flags, self._sizes.values(), strict=True)
+        known = np.concatenate([flag.reshape(*states, size) for flag, size in sized], axis=-1)
         trusted: Array = np.asarray((known | ~used).all(axis=-1))
         trusted = np.asarray(trusted & np.isfinite(gradient).all(axis=-1))
         sound = trusted[..., None]

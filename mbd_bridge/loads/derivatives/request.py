@@ -368,16 +368,25 @@ def along_directions(
     listed = by_name("directions", directions, "{'q': dq, 'rod.mass': 1.0}")
     vector = np.zeros((*states, len(columns)))
     for name, value in listed.items():
-        places = places_named(columns, name)
-        rates = as_floats(f"directions[{name!r}]", value)
-        try:
-            vector[..., places] = rates[..., None] if rates.shape == states else rates
-        except ValueError:
-            raise StateError(
-                f"directions[{name!r}]: expected {len(places)} numbers for each state, got "
-                f"{rates.shape}"
-            ) from None
+        put_numbers(vector, places_named(columns, name), f"directions[{name!r}]", value)
     return vector, DerivativeColumn(" + ".join(listed), "", "", "", 0)
+
+
+def put_numbers(array: Array, places: Sequence[int], what: str, value: ArrayLike) -> None:
+    """Write the same numbers for all states, or those of each, at places of an array (..., K).
+
+    Parameters
+    ----------
+    what : is written, for messages
+    """
+    numbers = as_floats(what, value)
+    each = len(places) == 1 and numbers.shape == array.shape[:-1]
+    try:
+        array[..., places] = numbers[..., None] if each else numbers
+    except ValueError:
+        raise StateError(
+            f"{what}: expected {len(places)} numbers for each state, got {numbers.shape}"
+        ) from None
 
 
 def per(unit: str, by: str) -> str:
