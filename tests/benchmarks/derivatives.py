@@ -57,7 +57,7 @@ def run() -> dict[str, dict[str, float]]:
         for x in np.linspace(0.1, 1.0, 16)
     ]
     rows = [np.array([getattr(state, name) for state in closed]) for name in "qva"]
-    _, inputs = solver.loads.with_inputs([np.tile(x, (STATES // 16, 1)) for x in rows], None)
+    _, inputs = solver.loads.with_inputs([np.tile(x, (STATES // 16, 1)) for x in rows], None, {})
     found["four-bar: two joints by crank's q, v, a and 12 numbers"] = _timed(solver.kernel, inputs)
     talos = mbd.load(robot("erd/talos/talos_reduced"), floating=True)
     found["Talos: torques by q, v, a"] = _talos(talos, pin)

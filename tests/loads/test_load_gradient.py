@@ -101,7 +101,7 @@ def test_derivatives_in_c_have_the_digits_of_the_kernel(tmp_path):
     robot = mbd.load(OWN / "rssr.urdf")
     state = robot.assemble({"crank": 0.4}, fixed="crank", velocity={"crank": 1.3})
     solver = robot.compile_derivatives(["cut_ball"], ["q", "coupler.mass"], actuated="crank")
-    _, inputs = solver.loads.with_inputs((state.q, state.v, state.a), None)
+    _, inputs = solver.loads.with_inputs((state.q, state.v, state.a), None, {})
     kernels = {"jacobian": solver.kernel, "row": solver.gradient("cut_ball.fx").kernel}
     for name, kernel in kernels.items():
         folder = tmp_path / name
