@@ -121,51 +121,58 @@ def by_multipliers(terms: ClosedTerms) -> Closed:
     return Closed(inward(mass, z - Y @ lam), lam, mass, Y, inner, risk, parts, scale)
 
 
-def corrected_acceleration(
-    near: Closed,
-    guess: Array,
-    reach: Any,
-    times: int,
-    model: Model,
-    rows: Sequence[int],
-    q: Array,
-    v: Array,
-    tau: Array,
-    prescribed_velocities: Sequence[int] = (),
-    wanted: Array | None = None,
-    joints: Sequence[int] = (),
-) -> Closed:
-    """Return the acceleration at a state near another one, with the matrix of that: Lee94 (30).
+class NearbyFactors(NamedTuple):
+    """Factors of a state, by which accelerations near it are found: Lee94 (30).
 
-    The equations at the state are evaluated by recursion, M is not formed. Each correction leaves a
-    part of what it finds that is as small as the states are near. Joints have no sections. The risk
-    is what the last correction moves the machine by, squared.
-
-    Parameters
+    Attributes
     ----------
+    near : the state's
     guess : (nv + r,) accelerations and multipliers
     reach : s², by which an acceleration moves the machine
     times : corrections
-    others : see `closed_acceleration`
     """
-    phi_q, gamma = rows_of(model, rows, q, v, prescribed_velocities, wanted)
-    a, lam = guess[: model.nv], guess[model.nv :]
-    weights = support(model, phi_q, near.scale) if needs_support(model) and len(gamma) else None
-    change = np.zeros(model.nv)
-    for _ in range(times):
-        left = phi_q @ a - gamma
-        loads = recursive_loads(model, q, v, a, (), None, along_with_forces=True)
-        free = tau - loads.forces - phi_q.T @ lam
-        if weights is not None:
-            free = free - weights @ left
-        z = outward(near.mass, free)
-        if near.inner is not None:
-            more = substitute(near.inner, near.Y.T @ (near.mass.reciprocals * z) + left)
-            z, lam = z - near.Y @ more, lam + more
-        change = inward(near.mass, z)
-        a = a + change
-    moved = ((reach * change / model.velocity_scale) ** 2).sum()
-    return near._replace(a=a, lam=lam, risk=moved, sections=())
+
+    near: Closed
+    guess: Array
+    reach: Any
+    times: int
+
+    def acceleration(
+        self,
+        model: Model,
+        rows: Sequence[int],
+        q: Array,
+        v: Array,
+        tau: Array,
+        prescribed_velocities: Sequence[int] = (),
+        wanted: Array | None = None,
+        joints: Sequence[int] = (),
+    ) -> Closed:
+        """Return the acceleration as `closed_acceleration` does.
+
+        The equations at the state are evaluated by recursion, M is not formed. Each correction
+        leaves a part of what it finds that is as small as the states are near. Joints have no
+        sections. The risk is what the last correction moves the machine by, squared.
+        """
+        near = self.near
+        phi_q, gamma = rows_of(model, rows, q, v, prescribed_velocities, wanted)
+        a, lam = self.guess[: model.nv], self.guess[model.nv :]
+        weights = support(model, phi_q, near.scale) if needs_support(model) and len(gamma) else None
+        change = np.zeros(model.nv)
+        for _ in range(self.times):
+            left = phi_q @ a - gamma
+            loads = recursive_loads(model, q, v, a, (), None, along_with_forces=True)
+            free = tau - loads.forces - phi_q.T @ lam
+            if weights is not None:
+                free = free - weights @ left
+            z = outward(near.mass, free)
+            if near.inner is not None:
+                more = substitute(near.inner, near.Y.T @ (near.mass.reciprocals * z) + left)
+                z, lam = z - near.Y @ more, lam + more
+            change = inward(near.mass, z)
+            a = a + change
+        moved = ((self.reach * change / model.velocity_scale) ** 2).sum()
+        return near._replace(a=a, lam=lam, risk=moved, sections=())
 
 
 def closed_acceleration(

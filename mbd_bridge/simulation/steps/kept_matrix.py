@@ -26,7 +26,7 @@ from mbd_bridge.simulation.acts import Acting, Numbers
 from mbd_bridge.simulation.steps.runge_kutta import After, Correct, Slope, slopes
 from mbd_bridge.simulation.steps.schemes import KeptMatrix
 from mbd_bridge.simulation.system import System
-from mbd_bridge.solve.closed import Closed, corrected_acceleration
+from mbd_bridge.solve.closed import Closed, NearbyFactors
 from mbd_bridge.solve.tolerances import CORRECTED, STEP_RISK, UNCLOSED_RISK
 
 Sloped: TypeAlias = tuple[Array, Closed, Any, Array]
@@ -111,5 +111,5 @@ class KeptMatrixMemory:
         self, times: int, near: Closed, guess: Array, reach: Any, numbers: Numbers, *state: Any
     ) -> Sloped:
         acting = numbers.acting(self.system)
-        solve = partial(corrected_acceleration, near, guess, reach, times)
+        solve = NearbyFactors(near, guess, reach, times).acceleration
         return slopes(acting.model, self.rows, *acting.stage(), solve)(*state)
