@@ -102,7 +102,12 @@ class ColumnTable:
                 f"{', '.join(units_of(measures))}",
                 column=name,
             )
-        return np.asarray(values * unit.factor)
+        with np.errstate(over="ignore"):
+            found = np.asarray(values * unit.factor)
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise self.error(f"{values[row]:g} {unit_text} is too large a number", row, name)
+        return found
 
     def error(self, message: str, row: int | None = None, column: str | None = None) -> FileError:
         """Return the error that names this file, the row (its line in a text) and the column."""

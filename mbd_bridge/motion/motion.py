@@ -195,8 +195,9 @@ def motion_from_table(
     found = MotionWarnings(model) if warnings is None else warnings
     table, efforts = without_efforts(in_our_words(table, model), model)
     reader = _Reader(table, model, rest)
-    read = reader.motion(Smoothing() if smoothing is None else smoothing, found)
-    motion = onto_loops(read, found, reader.derives)
+    with np.errstate(over="ignore", invalid="ignore"):  # rates that are not finite are told
+        read = reader.motion(Smoothing() if smoothing is None else smoothing, found)
+        motion = onto_loops(read, found, reader.derives)
     motion = motion if efforts is None else replace(motion, efforts=efforts)
     if warnings is not None:
         return motion

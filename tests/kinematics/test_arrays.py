@@ -66,6 +66,29 @@ def test_arrays_that_are_no_motion_are_refused_with_the_cure(arm, given, cure):
         arm.motion(*given)
 
 
+@pytest.mark.parametrize(
+    ("number", "told"), [(1e155, "crank jumps by 1e+155 rad"), (-1e308, "too large numbers")]
+)
+@pytest.mark.filterwarnings("error")
+def test_positions_beyond_all_sizes_are_told_without_a_warning_of_numpys(number, told):
+    bar = mbd.load(URDF / "four_bar.urdf")
+    q = np.repeat(bar.assemble({"crank": 0.5}, fixed="crank").q[None], 6, axis=0)
+    q[2, 0] = number
+    try:
+        said = " ".join(bar.motion(np.linspace(0.0, 0.5, 6), q).notes)
+    except mbd.MbdError as problem:
+        said = str(problem)
+    assert told in said
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_that_its_unit_makes_too_large_is_refused_by_row_and_column(arm, tmp_path):
+    path = tmp_path / "push.csv"
+    path.write_text("time,lbr_iiwa_link_7.fx [kN]\n0,1\n0.5,1e306\n")
+    with pytest.raises(mbd.MbdError, match=r"push.csv:3.*link_7.fx.*1e\+306 kN is too large"):
+        arm.read_external(path)
+
+
 def test_a_force_at_a_point_has_its_moment_about_the_joint(arm):
     """Of a push along the world's axes at a point of the last link: the lever arm by hand."""
     q, at, push = np.linspace(0.2, 0.8, 7), np.array([0.1, 0.05, 0.2]), np.array([3.0, -20.0, 7.0])

@@ -29,6 +29,7 @@ ARGUMENTS = {
     "mass_matrix": ("q",),
     "forward_dynamics": ("q", "v", "a"),
     "constraints": ("q", "v"),
+    "centroid": ("q", "v"),
     "inverse_dynamics_derivatives": ("q", "v", "a"),
     "forward_dynamics_derivatives": ("q", "v", "a"),
 }
