@@ -104,8 +104,8 @@ class ColumnTable:
             )
         with np.errstate(over="ignore"):
             found = np.asarray(values * unit.factor)
-        if not np.isfinite(found).all():
-            row = int(np.argmin(np.isfinite(found)))
+        if np.isinf(found).any():  # gaps are nan
+            row = int(np.argmax(np.isinf(found)))
             raise self.error(f"{values[row]:g} {unit_text} is too large a number", row, name)
         return found
 
