@@ -154,9 +154,7 @@ class Track(ForceElement):
         for place, (link, point) in enumerate(self.wheels, start=1):
             wheel = Wheel(link, point, self.axis, self.radius, self.road)
             touch = contact(model, t, bodies, wheel)
-            pressed = maximum(touch.deflection, 0.0)
-            elastic = self.pad_stiffness * pressed
-            spring = spring_damper(touch, elastic, 0.5 * elastic * pressed, self.pad_damping)
+            spring = spring_damper(touch, (self.pad_stiffness,), self.pad_damping)
             pad = tyre_effect(touch, spring, SlipForce(), (0.0, 0.0))
             add(wrenches, pad.wrenches)
             energy, lost = energy + pad.energy, lost + pad.dissipation

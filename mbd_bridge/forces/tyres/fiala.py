@@ -20,7 +20,7 @@ from typing import Annotated, Any, Self, final
 
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units, number, vector
-from mbd_bridge.forces.law import Stiffness, restoring, stored
+from mbd_bridge.forces.law import Stiffness
 from mbd_bridge.forces.tyres.contact import STATES, slip_speed, slips
 from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
 from mbd_bridge.functions import absolute, less, maximum, minimum, sqrt, where
@@ -91,9 +91,7 @@ class FialaTyre(Tyre):
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, the report, and the rates of the deflections."""
         touch = self.contact(model, t, Bodies(model, q, v), self.radius)
-        pressed = maximum(touch.deflection, 0.0)
-        elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
-        spring = spring_damper(touch, elastic, energy, self.damping)
+        spring = spring_damper(touch, self.stiffness, self.damping)
         load = spring.push * touch.length
         found = slips(touch, self.low_speed, z, self.relaxation)
         x, y, aligning = self.slip_forces(found.kappa, found.tan_alpha, load)

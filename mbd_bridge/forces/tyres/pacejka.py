@@ -21,7 +21,6 @@ from typing import Any, Literal, Self, final
 from mbd_bridge.base.errors import StateError, one_of, whole_number
 from mbd_bridge.files.tir import TirFile, read_tir
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, Units
-from mbd_bridge.forces.law import restoring, stored
 from mbd_bridge.forces.tyres.contact import STATES, Contact, slip_speed, slips
 from mbd_bridge.forces.tyres.magic_formula import LEAST_LOAD, MagicTyre, TyreSlip, magic_tyre
 from mbd_bridge.forces.tyres.tyre import UNITS, SlipForce, Tyre, spring_damper, tyre_effect
@@ -97,9 +96,7 @@ class PacejkaTyre(Tyre):
         tyre = self.tyre
         formula = tyre.formula
         touch = self.contact(model, t, Bodies(model, q, v), formula.radius)
-        pressed = maximum(touch.deflection, 0.0)
-        elastic, energy = restoring(tyre.stiffness, pressed), stored(tyre.stiffness, pressed)
-        spring = spring_damper(touch, elastic, energy, tyre.damping)
+        spring = spring_damper(touch, tyre.stiffness, tyre.damping)
         load = spring.push * touch.length
         least = LEAST_LOAD * formula.nominal
         used = clip(load, least, tyre.limits.load)  # by the formula
@@ -110,7 +107,12 @@ class PacejkaTyre(Tyre):
             shortest = SHORTEST * formula.radius
             along, across = formula.relaxation(used, gamma)
             lengths = maximum(along, shortest), maximum(across, shortest)
-        found = slips(self._at_rolling_radius(touch, tyre, pressed), tyre.low_speed, z, lengths)
+        found = slips(
+            self._at_rolling_radius(touch, tyre, maximum(touch.deflection, 0.0)),
+            tyre.low_speed,
+            z,
+            lengths,
+        )
         kappa = clip(found.kappa, *tyre.limits.kappa)
         alpha = mirror * clip(arctan(found.tan_alpha), *tyre.limits.alpha)
         kind = abs(tyre.use_mode) % 10

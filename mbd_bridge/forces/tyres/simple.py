@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal, Self, final, get_args
 
 from mbd_bridge.base.errors import StateError, one_of
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, number, vector
-from mbd_bridge.forces.law import Stiffness, restoring, stored
+from mbd_bridge.forces.law import Stiffness
 from mbd_bridge.forces.tyres.contact import slips
 from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
-from mbd_bridge.functions import maximum, sqrt
+from mbd_bridge.functions import sqrt
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 
@@ -83,9 +83,7 @@ class SimpleTyre(Tyre):
         """Return the wrench on the wheel, and the report."""
         vertical = self.direction == "vertical"
         touch = self.contact(model, t, Bodies(model, q, v), self.radius, vertical)
-        pressed = maximum(touch.deflection, 0.0)
-        elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
-        spring = spring_damper(touch, elastic, energy, self.damping)
+        spring = spring_damper(touch, self.stiffness, self.damping)
         kappa, tan_alpha, _ = slips(touch, self.low_speed, z, None)
         slip = SlipForce()
         if self.friction > 0.0:

@@ -25,11 +25,11 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.files.tables import read_table
 from mbd_bridge.forces.base import NO_STATES, Bodies, Effect, number
-from mbd_bridge.forces.law import Stiffness, restoring, stored
+from mbd_bridge.forces.law import Stiffness
 from mbd_bridge.forces.roads.grid import joined
 from mbd_bridge.forces.tyres.contact import slips
 from mbd_bridge.forces.tyres.tyre import LOW_SPEED, SlipForce, Tyre, spring_damper, tyre_effect
-from mbd_bridge.functions import Lookup, arctan, maximum
+from mbd_bridge.functions import Lookup, arctan
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 
@@ -143,9 +143,7 @@ class TableTyre(Tyre):
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the wrench on the wheel, and the report."""
         touch = self.contact(model, t, Bodies(model, q, v), self.radius)
-        pressed = maximum(touch.deflection, 0.0)
-        elastic, energy = restoring(self.stiffness, pressed), stored(self.stiffness, pressed)
-        spring = spring_damper(touch, elastic, energy, self.damping)
+        spring = spring_damper(touch, self.stiffness, self.damping)
         kappa, tan_alpha, _ = slips(touch, self.low_speed, z, None)
         slip = self.slip_forces(kappa, arctan(tan_alpha), spring.push * touch.length)
         return tyre_effect(touch, spring, slip, (kappa, tan_alpha))

@@ -30,6 +30,7 @@ from mbd_bridge.forces.base import (
     Units,
     Vector,
 )
+from mbd_bridge.forces.law import restoring, stored
 from mbd_bridge.forces.points import on_links
 from mbd_bridge.forces.roads import Flat, Road
 from mbd_bridge.forces.tyres.contact import Contact, Wheel, contact, vector
@@ -143,15 +144,16 @@ class VerticalForce(NamedTuple):
     energy: Any
 
 
-def spring_damper(touch: Contact, elastic: Any, energy: Any, damping: float) -> VerticalForce:
+def spring_damper(touch: Contact, stiffness: Any, damping: float) -> VerticalForce:
     """Return Φ = max(U' + c min(δ/d, 1) δ̇, 0): the road never pulls.
 
     Parameters
     ----------
-    elastic, energy : U' and U at δ held at 0 above the road
+    stiffness : of U' and U at δ held at 0 above the road; see `law`
     damping : c, N s/m
     """
     pressed = maximum(touch.deflection, 0.0)
+    elastic, energy = restoring(stiffness, pressed), stored(stiffness, pressed)
     fade = minimum(pressed * (1.0 / FADE), 1.0)
     return VerticalForce(maximum(elastic + damping * fade * touch.rate, 0.0), elastic, energy)
 
