@@ -7,9 +7,8 @@ from mbd_bridge import (
     loads as loads,
     simulation as simulation,
 )
-from mbd_bridge.api.load import load as load
+from mbd_bridge.api.load import load as load, models as models
 from mbd_bridge.api.mechanism import Mechanism as Mechanism
-from mbd_bridge.api.samples import models as models
 from mbd_bridge.applications import (
     linear as linear,
     motors as actuators,  # noqa: F401 - another name

@@ -324,7 +324,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is drawn of a plot's curve loses its last piece",
-        *("base/plots/decimate.py", "if whole < rows:", "if False:"),
+        *("base/plot_style.py", "if whole < rows:", "if False:"),
         "plots/test_plots.py",
     ),
 )

@@ -1,18 +1,22 @@
-"""Load a machine from its file, whatever its format, with the sidecars beside it."""
+"""Load a machine from its file, whatever its format, with the sidecars beside it; sample models."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import metadata
 from os import PathLike, fsdecode
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import flag
-from mbd_bridge.base.errors import FileError, warn
+from mbd_bridge.base.errors import FileError, MissingPackageError, warn
 from mbd_bridge.base.extensions import extension, extensions, of_applications
 from mbd_bridge.files import read
 from mbd_bridge.files.input_files import regular_file
@@ -176,3 +180,56 @@ def load(
     for file, name in misnamed_sidecars(path, words).items():
         warn(f"{file} is not read: beside {os.path.basename(fsdecode(path))} it is called {name}")
     return Mechanism(model, forces, stated)
+
+
+# The sample models that come with the package: files to try things with.
+
+FOLDER = "urdf"
+"""The folder with the models, beside the package in a clone."""
+SHARE = Path("share", "mbd_bridge", FOLDER)
+"""Where it is when installed, in the environment's folder for data."""
+KINDS = (".urdf", ".csv")
+"""Endings of the files with a name of their own: machines, and motions of them."""
+
+
+@functools.cache
+def models() -> Mapping[str, Path]:
+    """Return the paths of the sample models and motions, by name.
+
+    A file ``NAME.urdf`` is called NAME, any other by its whole name. Sidecars (loops, force
+    elements) are in the same folder and are found by `load`.
+
+    >>> import mbd_bridge as mbd
+    >>> robot = mbd.load(mbd.models()["kuka_iiwa"])
+    >>> motion = robot.read_motion(mbd.models()["kuka_iiwa_motion.csv"])
+    """
+    found = {}
+    for path in sorted(_folder().iterdir()):
+        if path.suffix in KINDS:
+            found[path.stem if path.suffix == ".urdf" else path.name] = path
+    return MappingProxyType(found)
+
+
+def _folder() -> Path:
+    """Return the folder with the sample models."""
+    here = Path(__file__).parents[2]
+    places = [here / FOLDER] if (here / "pyproject.toml").is_file() else []
+    places += [*_recorded(), here / SHARE]  # the last for ``pip install --target``
+    for place in places:
+        if (place / "kuka_iiwa.urdf").is_file():
+            return place
+    raise MissingPackageError(
+        "the sample models were not found: this installation of mbd_bridge has none; install it "
+        "from its wheel or from a clone ('pip install .')"
+    )
+
+
+def _recorded() -> Iterator[Path]:
+    """Yield the folder of the first sample model in the record of what was installed."""
+    try:
+        files = metadata.files("mbd_bridge") or []
+    except metadata.PackageNotFoundError:
+        return
+    for file in files:
+        if file.name == "kuka_iiwa.urdf":
+            yield Path(str(file.locate())).resolve().parent

@@ -1,7 +1,8 @@
-"""Packages that only some tasks need: their import, and what installs one that is missing."""
+"""Other packages: imports of those that only some tasks need, what installs one, versions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,3 +54,18 @@ def install(package: str) -> str:
         except PackageNotFoundError:
             package = package.replace(NAME, str(clone), 1)
     return f"pip install {shlex.quote(package)}"
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of this package, and those of others as the index calls them."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from mbd_bridge import __version__
+
+    found = {NAME: __version__}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

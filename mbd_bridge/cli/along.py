@@ -20,6 +20,7 @@ from mbd_bridge.motion.options import ExternalReadingOptions, ReadingOptions
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
+    from mbd_bridge.base.assumptions import Assumption
     from mbd_bridge.model import Model
     from mbd_bridge.motion import Motion, Pieces, Reading
     from mbd_bridge.motion.external import ExternalForces
@@ -361,3 +362,90 @@ def check_actuated(model: Model, options: argparse.Namespace) -> None:
         )
     if options.actuated is not None and not model.cuts:
         raise ModelError(f"{model.name} has no loops: every joint has its actuator; no --actuated")
+
+
+# Several motions of a machine in words: ``pick=pick.csv stop.csv --weight pick=2e6``.
+
+
+def add_motions(parser: argparse.ArgumentParser) -> None:
+    """Declare the motions and their repetitions."""
+    parser.add_argument(
+        "motion",
+        nargs="+",
+        metavar="[NAME=]MOTION",
+        help="table or ROS bag of the motion; several are load cases, called NAME or after their "
+        "files",
+    )
+    text = "repetitions of a load case (1)"
+    shared.add_names(parser, "--weight", "NAME=N", text, default=[])
+
+
+def case_files(options: argparse.Namespace) -> dict[str, str]:
+    """Return the files of the motions by name."""
+    from os.path import exists
+    from pathlib import PurePath
+
+    from mbd_bridge.base.errors import StateError
+
+    found: dict[str, str] = {}
+    for word in options.motion:
+        name, sign, path = word.partition("=")
+        if not (name and sign and path) or exists(word):
+            name, path = PurePath(word).stem, word
+        if name in found:
+            raise StateError(f"two load cases are called {name!r}; name them: NAME={path}")
+        found[name] = path
+    return found
+
+
+def of_each_case(
+    options: argparse.Namespace, named: dict[str, str]
+) -> dict[str, argparse.Namespace]:
+    """Return the options of each load case, whose `motion` is one file."""
+    return {
+        name: argparse.Namespace(**{**vars(options), "motion": path, "q": None})
+        for name, path in named.items()
+    }
+
+
+class CasePieces:
+    """The motion of one load case in pieces; its file is opened when they are taken.
+
+    Parameters
+    ----------
+    options : of this case (`of_each_case`)
+    """
+
+    def __init__(self, options: argparse.Namespace, model: Model) -> None:
+        self.name, self.model, self._options = options.motion, model, options
+        self._pieces: Pieces | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was derived, held still or looks odd."""
+        return () if self._pieces is None else self._pieces.notes
+
+    @property
+    def assumed(self) -> tuple[Assumption, ...]:
+        """What was done to the motion."""
+        return () if self._pieces is None else self._pieces.assumed
+
+    def __iter__(self) -> Iterator[Motion]:
+        with pieces(self._options, self.model) as self._pieces:
+            yield from self._pieces
+
+
+def case_weights(options: argparse.Namespace, names: dict[str, str]) -> dict[str, float]:
+    """Return the repetitions that --weight gives."""
+    from mbd_bridge.base.arguments import known_name
+    from mbd_bridge.base.errors import StateError
+
+    found: dict[str, float] = {}
+    form = "NAME=N such as pick=2e6"
+    for name, text in shared.named(options.weight, "weight", form).items():
+        known_name("load case", name, names, "--weight: ")
+        try:
+            found[name] = float(text)
+        except ValueError:
+            raise StateError(f"--weight: expected {form}, got {f'{name}={text}'!r}") from None
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbd_bridge.base.extensions import of_applications
@@ -16,9 +15,6 @@ from mbd_bridge.simulation.options import OwnStepOptions
 if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.kernels import Kernel
-    from mbd_bridge.model import Model
-    from mbd_bridge.simulation.system import System
-    from mbd_bridge.solve import Assembly
 
 WHAT = (
     "inverse_dynamics",
@@ -127,7 +123,7 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
     from mbd_bridge.simulation.equations import Equations
     from mbd_bridge.simulation.steps.source import step_source
 
-    system, start = system_of(robot, options)
+    system, start = inputs.system_of(robot, options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MbdWarning)
         equations = Equations(system, q=start.q, v=start.v)
@@ -135,38 +131,6 @@ def _step(robot: Mechanism, options: argparse.Namespace) -> str:
         screen.say(str(warning.message), "warning")
     integrator: Any = options.integrator or "rk4"
     return step_source(equations, options.name or "step", integrator=integrator)
-
-
-def system_of(
-    robot: Mechanism,
-    options: argparse.Namespace,
-    more: Callable[[Model, Sequence[str]], Mapping[str, Any]] | None = None,
-) -> tuple[System, Assembly]:
-    """Return the system that the options describe, and its initial state.
-
-    Parameters
-    ----------
-    more : returns further torques of a model, of other coordinates than those named
-    """
-    from mbd_bridge.cli.assemble import say_start
-    from mbd_bridge.cli.simulate import start_of
-    from mbd_bridge.simulation.system import System
-
-    every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
-    moved = inputs.motions(robot, options.prescribe)
-    torque: dict[str, Any] = dict(inputs.forces(robot, options.torque))
-    if more is not None:
-        torque |= more(robot.model, (*torque, *moved))
-    system = System(
-        robot,
-        torque=torque or None,
-        effort_limits=options.effort_limits,
-        prescribed=moved or None,
-        loads=every if options.joints == ["all"] else options.joints,
-    )
-    start = start_of(robot, options, moved)
-    say_start(robot, options, start)
-    return system, start
 
 
 def _kernel(robot: Mechanism, options: argparse.Namespace) -> tuple[Kernel, str]:

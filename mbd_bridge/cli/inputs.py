@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import ItemsView
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, ItemsView, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.model import Model
     from mbd_bridge.model.spatial import Array
+    from mbd_bridge.simulation.system import System
+    from mbd_bridge.solve import Assembly
 
 FormulaOrTable: TypeAlias = "str | tuple[Array, Array]"
 """A formula, or a table."""
@@ -114,3 +116,35 @@ def _file(text: str) -> tuple[str | None, str | None]:
         if name and (isfile(name) or name.lower().endswith(SUFFIXES)):
             return name, wanted
     return None, None
+
+
+def system_of(
+    robot: Mechanism,
+    options: argparse.Namespace,
+    more: Callable[[Model, Sequence[str]], Mapping[str, Any]] | None = None,
+) -> tuple[System, Assembly]:
+    """Return the system that the options describe, and its initial state.
+
+    Parameters
+    ----------
+    more : returns further torques of a model, of other coordinates than those named
+    """
+    from mbd_bridge.cli.assemble import say_start
+    from mbd_bridge.cli.simulate import start_of
+    from mbd_bridge.simulation.system import System
+
+    every = [*robot.joint_names, *(cut.name for cut in robot.model.cuts)]
+    moved = motions(robot, options.prescribe)
+    torque: dict[str, Any] = dict(forces(robot, options.torque))
+    if more is not None:
+        torque |= more(robot.model, (*torque, *moved))
+    system = System(
+        robot,
+        torque=torque or None,
+        effort_limits=options.effort_limits,
+        prescribed=moved or None,
+        loads=every if options.joints == ["all"] else options.joints,
+    )
+    start = start_of(robot, options, moved)
+    say_start(robot, options, start)
+    return system, start

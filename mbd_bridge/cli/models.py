@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print names and paths, or one path."""
-    from mbd_bridge.api.samples import models
+    from mbd_bridge.api.load import models
     from mbd_bridge.base.arguments import known_name
     from mbd_bridge.base.errors import FileError
 

@@ -98,7 +98,7 @@ def picture_suffix(path: str) -> str:
 
 def save_picture(draw: Callable[[], list[Axes]], path: str, dpi: int = DPI) -> None:
     """Draw a picture, without a display, and write it."""
-    from mbd_bridge.base.plots import drawing, style
+    from mbd_bridge.base.plot_style import drawing, style
 
     drawing("matplotlib").use("Agg")
     from mbd_bridge.files.whole_file import whole_path

@@ -7,13 +7,6 @@ from typing import Any
 
 from mbd_bridge.base.extensions import of_applications
 from mbd_bridge.cli import along, shared
-from mbd_bridge.cli.load_cases import (
-    CasePieces,
-    add_motions,
-    case_files,
-    case_weights,
-    of_each_case,
-)
 from mbd_bridge.cli.parser import add_output, add_robot, add_stated
 from mbd_bridge.cli.shared import add_options, values
 from mbd_bridge.reports.title import TitleOptions
@@ -41,7 +34,7 @@ DESCRIPTION += along.TEXT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser)
-    add_motions(parser)
+    along.add_motions(parser)
     add_output(
         parser,
         "page to write: .html, or .pdf, which an installed Chromium, Chrome or Edge prints",
@@ -67,14 +60,14 @@ def run(options: argparse.Namespace) -> int:
     """Write the page."""
     from mbd_bridge.cli import screen
 
-    files = case_files(options)
-    weights = case_weights(options, files)
+    files = along.case_files(options)
+    weights = along.case_weights(options, files)
     robot = along.load_robot(options)
     for one in of_applications("options").values():
         robot = one.load().with_options(robot, options)
     cases: dict[str, Any] = {
-        name: (CasePieces(one, robot.model), along.read_external(one, robot) or {})
-        for name, one in of_each_case(options, files).items()
+        name: (along.CasePieces(one, robot.model), along.read_external(one, robot) or {})
+        for name, one in along.of_each_case(options, files).items()
     }
     found = robot.report(
         options.output,

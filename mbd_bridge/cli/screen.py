@@ -177,7 +177,7 @@ def report_error(error: MbdError) -> None:
 
 def _sample(error: MbdError) -> str:
     """Return where a file is that is not there, but is one of the package's sample models."""
-    from mbd_bridge.api.samples import models
+    from mbd_bridge.api.load import models
 
     path = (error.file if isinstance(error, FileError) else None) or ""
     stem, _ = splitext(basename(path))

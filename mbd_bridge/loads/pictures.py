@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 
 from mbd_bridge.base.arguments import chosen_names, flag, known_name, name_list
 from mbd_bridge.base.errors import StateError, one_of
+from mbd_bridge.base.plot_style import axes_for, explain, style
 from mbd_bridge.base.plots import (
     Panel,
     PlotLine,
     Rose,
     TorqueSpeed,
-    axes_for,
     draw_panels,
     draw_rose,
     draw_torque_speed,
-    explain,
-    style,
 )
 from mbd_bridge.loads.convention import PLANES
 from mbd_bridge.model.description import Joint, Limits

@@ -3,7 +3,6 @@
 from mbd_bridge.model.build import EARTH, build_model, rebuilt
 from mbd_bridge.model.builder import Builder
 from mbd_bridge.model.cut_table import CUT_ROWS, Across, Along, Coupled, Cut, Distance, Height, Slip
-from mbd_bridge.model.digest import address, digest
 from mbd_bridge.model.flexible_links import FlexibleBody
 from mbd_bridge.model.joint_table import JOINT_TYPES, JointMotion, JointType
 from mbd_bridge.model.model import (
@@ -14,6 +13,8 @@ from mbd_bridge.model.model import (
     Model,
     ModelJoint,
     ModelLink,
+    address,
+    digest,
 )
 from mbd_bridge.model.spanning_tree import (
     Cuts,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd_bridge.base.plots import Panel, PlotLine, draw_panels, drawing, style
-from mbd_bridge.base.plots.style import FAINT, VERMILION
+from mbd_bridge.base.plot_style import FAINT, VERMILION, drawing, style
+from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
 from mbd_bridge.loads.streaming import Envelope, LoadHistory
 from mbd_bridge.motion.table import FORCES, MOMENTS
 from mbd_bridge.reports.page import charts, figure

@@ -16,9 +16,9 @@ import numpy as np
 from mbd_bridge import __version__
 from mbd_bridge.base.errors import count, some
 from mbd_bridge.base.extensions import working
+from mbd_bridge.base.extras import versions
 from mbd_bridge.base.readable import banded, instant, quantity, sentence
 from mbd_bridge.base.table import Series, Table
-from mbd_bridge.base.versions import versions
 from mbd_bridge.engines.crosscheck import Report
 from mbd_bridge.files.whole_file import whole_file
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory, SignalStatistics

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.base.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, style
+from mbd_bridge.base.plot_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, style
 from tests.benchmarks.engines import OurCall, Ours, error_in, settings
 from tests.benchmarks.peer_exudyn import Exudyn, ExudynBodies, ExudynTree, quickest
 from tests.benchmarks.peer_mujoco import PERIODS, MuJoCo, stiff

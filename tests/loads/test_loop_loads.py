@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
+from mbd_bridge.api.loops import undetermined
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.loads.determined import undetermined
 from mbd_bridge.model.spatial import Frame
 from tests.machines import MANY, four_bar, n_four_bar, rssr
 from tests.tolerances import LOOPS

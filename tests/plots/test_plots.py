@@ -13,9 +13,8 @@ from matplotlib import pyplot
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.plot_style import COLOURS, envelope
 from mbd_bridge.base.plots import Panel, PlotLine, TorqueSpeed, draw_panels, draw_torque_speed
-from mbd_bridge.base.plots.decimate import envelope
-from mbd_bridge.base.plots.style import COLOURS
 from tests.robots import own_urdfs
 
 matplotlib.use("Agg")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd_bridge.base.arguments import chosen_names
-from mbd_bridge.base.plots.spectrum import SpectrumPanel, Steps, draw_spectra
+from mbd_bridge.base.plots import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.motion.table import ACTUATION, FORCES, MOMENTS
 
 if TYPE_CHECKING:

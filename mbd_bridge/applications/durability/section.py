@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbd_bridge.applications.durability.pictures import joint_panels
-from mbd_bridge.base.plots.spectrum import draw_spectra
+from mbd_bridge.base.plots import draw_spectra
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.reports.figures import chart, svg
 from mbd_bridge.reports.page import charts, table

@@ -38,7 +38,7 @@ def write(robot: Mechanism, options: argparse.Namespace) -> int:
     from mbd_bridge.applications.fmu.export import export_fmu, torque_inputs
     from mbd_bridge.base.errors import MbdWarning
     from mbd_bridge.cli import screen
-    from mbd_bridge.cli.export import system_of
+    from mbd_bridge.cli.inputs import system_of
     from mbd_bridge.simulation.variables import UNDETERMINED
 
     system, start = system_of(robot, options, torque_inputs)

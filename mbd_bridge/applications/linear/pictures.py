@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import an_instance, finite_numbers
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.base.plots import axes_for, style
-from mbd_bridge.base.plots.style import COLOURS, DASHES, FAINT, legend_above
+from mbd_bridge.base.plot_style import COLOURS, DASHES, FAINT, axes_for, legend_above, style
 from mbd_bridge.model.spatial import Array
 
 if TYPE_CHECKING:

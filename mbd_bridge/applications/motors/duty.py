@@ -21,7 +21,7 @@ from mbd_bridge.applications.motors.actuator import (
 )
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.base.plots.decimate import envelope
+from mbd_bridge.base.plot_style import envelope
 from mbd_bridge.motion.peak import Peak, Peaks, Use
 from mbd_bridge.motion.smoothing import BAND
 

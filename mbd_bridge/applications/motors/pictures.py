@@ -10,14 +10,8 @@ from mbd_bridge.applications.motors.duty import MotorDuty
 from mbd_bridge.applications.motors.motors import Motors
 from mbd_bridge.base.arguments import chosen_names
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.base.plots import (
-    LimitCurve,
-    TorqueSpeed,
-    axes_for,
-    draw_torque_speed,
-    explain,
-    style,
-)
+from mbd_bridge.base.plot_style import axes_for, explain, style
+from mbd_bridge.base.plots import LimitCurve, TorqueSpeed, draw_torque_speed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.base.errors import ModelError
+from mbd_bridge.base.extras import versions
 from mbd_bridge.base.table import Series, Table
-from mbd_bridge.base.versions import versions
 from mbd_bridge.engines.crosscheck.compare import random_states
 from mbd_bridge.engines.pinocchio import Twin, referee, to_pinocchio
 from mbd_bridge.kernels import Cache, Kernel

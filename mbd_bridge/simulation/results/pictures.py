@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.plot_style import FAINT, legend_above, style
 from mbd_bridge.base.plots import Panel, PlotLine, draw_panels
-from mbd_bridge.base.plots.style import FAINT, legend_above, style
 from mbd_bridge.model import Model
 from mbd_bridge.simulation.guards.loops import closure
 from mbd_bridge.solve.tolerances import ASSEMBLED

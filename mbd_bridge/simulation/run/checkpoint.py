@@ -189,7 +189,7 @@ def _hash(function: Traceable, inputs: dict[str, int]) -> str:
 
 def program() -> str:
     """Return what the program is; its source is not known everywhere."""
-    from mbd_bridge.base.versions import versions
+    from mbd_bridge.base.extras import versions
 
     source = source_fingerprint() or b""
     return f"{source.hex()} {versions(('numpy', 'scipy'))}"
