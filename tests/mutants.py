@@ -77,7 +77,7 @@ MUTANTS = (
     ),
     Mutant(
         "a rolling wheel's contact does not move with its pitch",
-        "equations/rolling.py",
+        "equations/cuts.py",
         "radius * (cross(k1, x) + cross(k, x1))",
         "radius * cross(k1, x)",
         "equations/test_rolling.py simulate/test_rolling.py simulate/test_whipple_bicycle.py",

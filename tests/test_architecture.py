@@ -66,7 +66,6 @@ KERNELS = (
     "march",
     "c_text",
     "compile",
-    "packed",
 )
 """The files of that room, in the same sense."""
 

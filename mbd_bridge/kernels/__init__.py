@@ -18,11 +18,10 @@ from __future__ import annotations
 
 from mbd_bridge.kernels.c_text import c_source
 from mbd_bridge.kernels.cache import Cache
-from mbd_bridge.kernels.compile import compile_kernel
+from mbd_bridge.kernels.compile import PackedKernel, compile_kernel, packed
 from mbd_bridge.kernels.derive import gradient, jacobian, pulled_back, rates_along
 from mbd_bridge.kernels.expression import is_traced
 from mbd_bridge.kernels.kernel import Kernel, Single
-from mbd_bridge.kernels.packed import PackedKernel, packed
 from mbd_bridge.kernels.tracing import Graph, trace
 
 __all__ = [

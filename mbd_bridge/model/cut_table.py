@@ -11,7 +11,7 @@ axis, with d the way from a's origin to b's:
 second axis is x of b. A distance joint has a row of its own: (d · d - L²) / 2L = 0; so has a
 coupling of two coordinates (`couplings`).
 
-A wheel with a knife edge that rolls on a plane has three (`equations.rolling`): its lowest point
+A wheel with a knife edge that rolls on a plane has three (`equations.cuts`): its lowest point
 touches the plane, Φ = height, and slips neither along nor across the track. The latter two, `Slip`,
 constrain velocities only: there is no Φ whose derivative they are, Φ_q v = 0 is all that they say.
 """
