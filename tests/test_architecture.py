@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.bounds import WAIT
+
 PACKAGE = "mbd_bridge"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
@@ -226,7 +228,7 @@ def test_importing_the_package_is_quick_and_loads_no_engine() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=WAIT,
         )
         took, *loaded = run.stdout.split()
         assert not loaded

@@ -15,6 +15,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ExtensionError, MbdWarning
 from mbd_bridge.base.extensions import APPLICATIONS, GROUPS, extension, of_applications, register
+from tests.bounds import WAIT
 
 ROOT = Path(__file__).parents[1]
 PENDULUM = str(ROOT / "urdf" / "pendulum.urdf")
@@ -139,7 +140,7 @@ def command(environment: dict[str, str], *words: str) -> subprocess.CompletedPro
         env=environment | {"COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=WAIT,
         check=False,
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bounds import WAIT
 from tests.robots import OWN
 
 LACKING = """
@@ -49,7 +50,7 @@ def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", LACKING + program],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT,
         cwd=folder,
         env={**clean, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": os.getcwd()},
     )

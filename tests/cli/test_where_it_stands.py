@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mbd_bridge.base import search_path
+from tests.bounds import WAIT
 from tests.robots import own_urdfs
 
 BAR = own_urdfs()["four_bar"]
@@ -70,7 +71,7 @@ def test_nothing_of_the_current_folder_is_executed(place, way, command):
         env=os.environ | {"PYTHONPATH": str(ROOT), "DISPLAY": ":987"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT,
     )
     assert executed(place) == []
     assert done.returncode == code, done.stderr

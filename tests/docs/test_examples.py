@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bounds import WAIT
 from tests.docs.pages import PRINTED, ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
@@ -84,7 +85,7 @@ def test_example_runs_and_says_what_it_should(example: Path, tmp_path: Path) -> 
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT,
         check=False,
     )
     assert done.returncode == 0, done.stderr

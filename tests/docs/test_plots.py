@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.bounds import WAIT
 from tests.docs.pages import ROOT, pages
 
 GUIDES = ROOT / "docs" / "guides"
@@ -19,7 +20,7 @@ def test_the_script_draws_every_plot_of_the_pages(tmp_path: Path) -> None:
         [sys.executable, "-W", "error", str(GUIDES / "make_plots.py"), str(tmp_path)],
         check=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=120,
+        timeout=WAIT,
     )
     drawn = {path.name for path in tmp_path.iterdir()}
     assert drawn == set(re.findall(r"\]\((?:\.\./guides/)?(plot_\w+\.png)\)", text))

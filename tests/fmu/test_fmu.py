@@ -13,6 +13,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.fmu.export import fmi_unit
+from tests.bounds import WAIT
 from tests.c_compiler import needs_compiler
 from tests.fmu.importer import JUMP, STRICT, Importer
 from tests.forces.relaxing import Filter, Maxwell, bar, slider
@@ -156,7 +157,7 @@ def test_forged_states_read_nothing_beyond_arrays_and_end(exported, tmp_path):
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
     command = ["cc", "-std=c99", "-O1", *sanitizers, *sorted(folder.glob("*.c")), "-lm"]
     subprocess.run([*command, "-o", folder / "main"], check=True)
-    found = subprocess.run([folder / "main"], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([folder / "main"], capture_output=True, text=True, timeout=WAIT)
     assert found.returncode == 0, found.stderr[:1000]
     taken, refused = map(int, found.stdout.split())
     assert taken > 100 and refused >= 8, found.stdout
@@ -237,7 +238,7 @@ def test_a_communication_step_without_end_is_refused(tmp_path, fmi):
     mbd.load("urdf/pendulum.urdf").export_fmu(tmp_path / "hanging.fmu", fmi=fmi)
     found = subprocess.run(
         [sys.executable, "-c", LONG_STEPS, tmp_path / "hanging.fmu"],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=WAIT,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     said = "more than 1e+08 steps of 0.001 s; ask for several shorter ones"

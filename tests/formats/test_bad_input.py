@@ -1,7 +1,6 @@
 """Every bad input has a clear error: file, line, element, what came and what to try."""
 
 import os
-import time
 import warnings
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ import pytest
 from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.files import read, read_urdf_text
 from mbd_bridge.files.xml_reader import MAX_ELEMENTS
+from tests.bounds import soon
 
 GOOD = """<?xml version="1.0"?>
 <robot name="two">
@@ -160,9 +160,8 @@ BOMB = '<!DOCTYPE r [<!ENTITY a "{}">{}]>\n<robot name="&z;"><link name="a"/></r
 def test_entity_bombs_are_refused_before_they_grow():
     names = "abcdefghijklmnopqrstuvwxyz"
     steps = "".join(f'<!ENTITY {b} "{10 * f"&{a};"}">' for a, b in pairwise(names))
-    start = time.perf_counter()
-    error = complaint(BOMB.format("lol", steps))
-    assert time.perf_counter() - start < 1.0
+    with soon(1.0):
+        error = complaint(BOMB.format("lol", steps))
     assert "entities are not read" in str(error)
     assert error.line == 1
     assert "write its values out" in str(error)
@@ -196,9 +195,8 @@ def test_deep_nesting_is_refused():
 
 
 def test_too_many_elements_are_refused_quickly():
-    start = time.perf_counter()
-    error = complaint("<robot>" + "<a/>" * (MAX_ELEMENTS + 1) + "</robot>")
-    assert time.perf_counter() - start < 1.0
+    with soon(1.0):
+        error = complaint("<robot>" + "<a/>" * (MAX_ELEMENTS + 1) + "</robot>")
     assert str(MAX_ELEMENTS) in str(error)
 
 
@@ -223,11 +221,9 @@ TEXTS_MADE_TO_HURT = {
 
 @pytest.mark.parametrize("case", TEXTS_MADE_TO_HURT)
 def test_texts_made_to_hurt_are_refused_soon_and_shortly(case):
-    start = time.perf_counter()
-    with warnings.catch_warnings():
+    with soon(2.0), warnings.catch_warnings():
         warnings.simplefilter("ignore", MbdWarning)
         error = complaint(TEXTS_MADE_TO_HURT[case])
-    assert time.perf_counter() - start < 5.0
     assert len(str(error)) < 3000
 
 

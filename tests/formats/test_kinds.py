@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from unittest import mock
 
@@ -11,6 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.xml_reader import format_of
+from tests.bounds import soon
 
 BEFORE = (
     "",
@@ -47,9 +47,8 @@ def test_a_part_of_a_model_is_no_model() -> None:
 @pytest.mark.parametrize("end", ["<!--", "<?", "x", "<!--" * 2000])
 def test_comments_without_end_take_no_time(end: str) -> None:
     text = "<!-- a --> <?b ?>" * 5000 + end
-    start = time.process_time()
-    assert format_of("a.urdf", text.encode()) == "URDF"
-    assert time.process_time() - start < 1.0
+    with soon(0.5):
+        assert format_of("a.urdf", text.encode()) == "URDF"
 
 
 def test_a_robot_file_is_opened_once(tmp_path: Path) -> None:

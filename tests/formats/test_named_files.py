@@ -21,6 +21,7 @@ from mbd_bridge.base.errors import FileError, MbdWarning
 from mbd_bridge.files.input_files import LinkError, file_beside
 from mbd_bridge.files.mesh import read_mesh
 from mbd_bridge.files.mesh_paths import MeshFinder
+from tests.bounds import WAIT
 
 SECRET = "SECRET:x:0:0:root:/root:/bin/bash"
 ROBOT = """<robot name="r"><link name="base"/><link name="arm"><inertial><mass value="1"/>
@@ -169,7 +170,7 @@ def test_no_road_leads_out_of_the_folder_or_hangs(tmp_path, kind):
     (tmp_path / "secret").write_text(SECRET + "\n" + SECRET + "\n")
     command = [sys.executable, "-m", "tests.formats.test_named_files", kind, tmp_path]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
         out, end = ended.stdout, ended.stderr[-500:]
     except subprocess.TimeoutExpired as error:
         out, end = (error.stdout or b"").decode(), "it hangs"
@@ -273,7 +274,7 @@ def test_a_deck_that_includes_without_end_is_refused_soon(tmp_path, include):
         "read_model(sys.argv[1])"
     )
     command = [sys.executable, "-c", code, tmp_path / "d0.bdf"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     told = "more than 1000 files" if include == "TEN" else "expected a regular file"
     assert "FileError" in ended.stderr and told in ended.stderr, ended.stderr[-300:]
 
@@ -351,7 +352,7 @@ def loaded(path):
         "mbd_bridge.load(sys.argv[1])"
     )
     command = [sys.executable, "-c", code, path]
-    return subprocess.run(command, capture_output=True, text=True, timeout=90).stderr[-600:]
+    return subprocess.run(command, capture_output=True, text=True, timeout=WAIT).stderr[-600:]
 
 
 if __name__ == "__main__":

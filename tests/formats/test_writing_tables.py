@@ -18,6 +18,7 @@ import pytest
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.files.tables import Column, TableWriter, read_table, text
 from mbd_bridge.files.tables.hdf5 import DiskFile
+from tests.bounds import WAIT
 from tests.formats.table_files import COLUMNS, KINDS, numbers, write
 
 NOBODY = 65534
@@ -186,7 +187,7 @@ def test_a_pipe_is_read_once_and_written_as_text(tmp_path):
         [sys.executable, "-c", script, pipe], stdout=subprocess.PIPE, text=True
     )
     write(pipe, values)
-    said, _ = reader.communicate(timeout=60)
+    said, _ = reader.communicate(timeout=WAIT)
     assert said == f"20000 {values[:, 0].sum()} loads: of an arm\n"
 
 
@@ -203,7 +204,7 @@ def test_a_pipe_that_nobody_writes_to_is_given_up_and_leaves_no_thread(tmp_path)
         "print(threading.active_count())\n"
     )
     command = [sys.executable, "-c", script, str(pipe)]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+    said = subprocess.run(command, capture_output=True, text=True, timeout=WAIT).stdout
     assert said.startswith(f"FileError {pipe}: expected a process that writes to this named pipe")
     assert "got none in 0.2 s; start it first" in said
     assert said.endswith("\n1\n")

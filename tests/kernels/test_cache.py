@@ -23,6 +23,7 @@ from mbd_bridge.kernels import (
     cache as store,
     compile_kernel,
 )
+from tests.bounds import WAIT
 from tests.kernels.functions import ARM_INPUTS, arm, states
 
 FINGERPRINT = identity_module.source_fingerprint.__wrapped__
@@ -344,7 +345,7 @@ def start(folder, first, rounds):
 def test_several_processes_share_a_cache(tmp_path):
     workers = [start(tmp_path / "kernels", k, 40) for k in range(3)]
     for worker in workers:
-        out, err = worker.communicate(timeout=60)
+        out, err = worker.communicate(timeout=WAIT)
         assert (worker.returncode, out) == (0, "done\n"), err
 
 
@@ -364,7 +365,7 @@ def test_killed_processes_leave_nothing_bad(tmp_path):
             with contextlib.suppress(FileNotFoundError):
                 assert cache.load(path.stem) is not None, "an incomplete entry was visible"
     worker = start(folder, 1, 10)
-    out, err = worker.communicate(timeout=60)
+    out, err = worker.communicate(timeout=WAIT)
     assert (worker.returncode, out) == (0, "done\n"), err
 
 

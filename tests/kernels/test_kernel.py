@@ -11,6 +11,7 @@ import pytest
 from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.kernels import compile_kernel, llvm_body, machine, places, trace
 from mbd_bridge.kernels.instructions import lower
+from tests.bounds import ALLOWANCE
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
 
@@ -297,7 +298,7 @@ def test_it_says_what_it_computes():
     assert kernel.shapes == ((5,), (2, 3))
     assert kernel.counts["sin"] == 2
     assert not kernel.from_cache
-    assert 0.0 < kernel.compile_seconds < 10.0
+    assert 0.0 < kernel.compile_seconds < 10.0 * ALLOWANCE
     assert repr(kernel).startswith("<Kernel arm(q[3], v[3]) -> x[5], w[2, 3]:")
 
 

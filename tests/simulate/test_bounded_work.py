@@ -1,12 +1,11 @@
 """Integrators that choose their own steps end, and say why, where no step is short enough."""
 
-import time
-
 import numpy as np
 import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
+from tests.bounds import soon
 from tests.machines import four_bar
 from tests.robots import own_urdfs
 
@@ -22,11 +21,9 @@ FRICTION = {
 
 def rubbing(kind, **options):
     bar = mbd.load(own_urdfs()["pendulum"])
-    start = time.perf_counter()
     given = {"step": 1e-2, "q": [0.5], "torque": FRICTION[kind], "check": False}
-    run = bar.simulate(20.0, **given, **options)
-    assert time.perf_counter() - start < 30.0  # some 3 s on an idle machine
-    return run
+    with soon(8.0):
+        return bar.simulate(20.0, **given, **options)
 
 
 @pytest.mark.parametrize("kind", FRICTION)
@@ -64,9 +61,8 @@ def test_what_stops_may_be_allowed_more():
 def test_a_nearly_flat_linkage_is_passed_in_bounded_time(method, short):
     bar = four_bar(1, 2, 1, 2 + short)
     at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
-    start = time.perf_counter()
     options = {"method": method, "integrator": "abm", "check": False}
-    run = bar.simulate(0.5, step=6e-3, q=at.q, v=at.v, **options)
-    assert time.perf_counter() - start < 30.0
+    with soon(8.0):
+        run = bar.simulate(0.5, step=6e-3, q=at.q, v=at.v, **options)
     assert run.finished
     assert np.ptp(run.energy) < 1e-4

@@ -14,6 +14,7 @@ from mbd_bridge.loads import LoadRequest
 from mbd_bridge.loads.convention import Convention
 from mbd_bridge.model import address
 from mbd_bridge.solve.applied import AppliedForces
+from tests.bounds import WAIT
 from tests.robots import own_urdfs
 
 SPRING = mbd.forces.JointSpring("hinge", stiffness=2.0, name="coil")
@@ -76,7 +77,7 @@ def test_the_same_request_has_one_address_in_two_processes() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=100,
+            timeout=WAIT,
         ).stdout
         for seed in ("1", "2")
     ]

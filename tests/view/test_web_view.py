@@ -20,6 +20,7 @@ from mbd_bridge.view.draw_loads import Take
 from mbd_bridge.view.marks import centre_of_mass
 from mbd_bridge.view.source import Rest
 from mbd_bridge.view.web.web_view import LONGEST_REQUEST, MOST_CONNECTIONS, ViewServer
+from tests.bounds import WAIT
 from tests.flexible.beams import rod as hinged_rod
 from tests.robots import own_urdfs
 from tests.view.browser import PHONE, WIDE, Page, seen_at
@@ -148,7 +149,7 @@ def test_marks_and_the_factor_on_deflections_are_switched_in_the_page(browser, t
 
 
 def ask(server, path, method="GET", host=None, body=None, origin=None):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT)
     headers = {"Host": host or f"127.0.0.1:{server.port}"}
     if origin:
         headers["Origin"] = origin
@@ -214,7 +215,7 @@ def test_values_beyond_all_sliders_of_a_machine_that_bends_are_refused_without_a
 
 def raw(server, text):
     """Return a connection on which a text has been sent."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=WAIT)
     connection.sendall(text.encode())
     return connection
 

@@ -22,6 +22,7 @@ from mbd_bridge.view.camera import camera_of
 from mbd_bridge.view.draw_loads import Overlays, Take
 from mbd_bridge.view.marks import CUT
 from mbd_bridge.view.source import Rest, of_simulation
+from tests.bounds import WAIT
 from tests.robots import own_urdfs
 from tests.view.xvfb import Xvfb
 
@@ -137,7 +138,7 @@ def test_a_motion_is_played_until_ctrl_c_without_a_traceback(display):
     before = first[:, 250:650].astype(int)
     display.wait(20, lambda seen: np.abs(seen[:, 250:650] - before).max() > 99)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=WAIT)
     assert process.returncode == 0
     assert out == ""
     assert err == ""

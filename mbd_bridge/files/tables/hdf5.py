@@ -307,18 +307,17 @@ def package(path: str) -> Any:
 def arrays(path: str) -> Iterator[tuple[str, Any]]:
     """Yield names and arrays (numbers, one or two dimensions) of all datasets, as MATLAB has it."""
     h5py = package(path)
-    size = 0
+    plain = []
     with h5py.File(path, "r") as file:
         for name, item in _walk(h5py, file, path):
             _check_numbers(item, name, path)
-            plain = item.dtype.kind in "fiub" and item.ndim in (1, 2) and not item.is_virtual
-            if plain and item.external is None:
-                size += item.size * NUMBER
-                if size > MAX_BYTES:
-                    raise FileError(
-                        f"its arrays have more than {MAX_BYTES} bytes; save it in parts", path
-                    )
-                yield name, np.asarray(item[()], dtype=np.float64)
+            inside = item.external is None and not item.is_virtual
+            if inside and item.dtype.kind in "fiub" and item.ndim in (1, 2):
+                plain.append((name, item))
+        if sum(item.size for _, item in plain) * NUMBER > MAX_BYTES:
+            raise FileError(f"its arrays have more than {MAX_BYTES} bytes; save it in parts", path)
+        for name, item in plain:
+            yield name, np.asarray(item[()], dtype=np.float64)
 
 
 def _walk(h5py: Any, file: Any, path: str) -> Iterator[tuple[str, Any]]:
