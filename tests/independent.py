@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from mbd_bridge.equations.motions import coordinate_rates
-from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import AdamsBashforthMoulton
+from mbd_bridge.simulation.reference.methods import ReferenceEquations
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.steps.runge_kutta import Torque, normalised
 from mbd_bridge.solve.bases import HeldBasis, ProjectionBasis, SvdBasis

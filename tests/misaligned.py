@@ -24,7 +24,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.model import RANK_TOLERANCE, build_model
 from mbd_bridge.model.spatial import Frame
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.solve.reduced import METHODS
 from mbd_bridge.solve.row_choice import row_choice
 from tests.machines import MANY

@@ -8,7 +8,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 
 ROADS = ("run", "batch", "svd", "stepper")
 METHODS = ("svd", "qr", "projection", "multipliers")

@@ -29,12 +29,12 @@ from mbd_bridge.applications.motors.actuator import Actuator as Actuator
 from mbd_bridge.applications.motors.files import Actuators as Actuators
 from mbd_bridge.applications.motors.motors import Motors
 from mbd_bridge.applications.studies import run as studies
-from mbd_bridge.simulation import one_or_many
+from mbd_bridge.simulation.batch import run as simulation
 from mbd_bridge.simulation.right_hand_side import right_hand_side as rates_of
 from mbd_bridge.simulation.steps import source
 
 class OfSystem:
-    simulate = one_or_many.simulate
+    simulate = simulation.simulate
     right_hand_side = rates_of
     export_fmu = export.export_fmu
     study = studies.study

@@ -1,7 +1,7 @@
 """Motion in time: steps, the driver, results."""
 
 from mbd_bridge.simulation.batch.result import SimulationBatch
-from mbd_bridge.simulation.one_or_many import simulate
+from mbd_bridge.simulation.batch.run import simulate
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.right_hand_side import RightHandSide, right_hand_side
 

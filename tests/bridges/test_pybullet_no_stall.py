@@ -10,7 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.engines.pybullet import Stepper
 from mbd_bridge.kernels import cache
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.bridges import worlds
 from tests.bridges.worlds import loose, world
 from tests.machines import four_bar, rssr

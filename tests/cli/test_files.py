@@ -129,7 +129,7 @@ def test_columns_of_one_name_are_refused_before_the_work(run, tmp_path, monkeypa
     def work(*_, **__):
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("mbd_bridge.simulation.one_or_many.simulate_single", work)
+    monkeypatch.setattr("mbd_bridge.simulation.batch.run.simulate_single", work)
     monkeypatch.setattr("mbd_bridge.applications.real_time.runner.RealTime", work)
     code, out, err = run(command, robot, *words, "-o", tmp_path / "out.csv")
     assert (code, out) == (2, "")

@@ -9,7 +9,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.kernels import compile_kernel, jacobian
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.c_compiler import needs_compiler
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
 from tests.forces.relaxing import Filter, Maxwell, bar, slider

@@ -8,7 +8,7 @@ from scipy.integrate import simpson, solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.c_compiler import needs_compiler
 from tests.forces.relaxing import ON_BAR, Z_BAR, Filter, Maxwell, bar, exact, slider
 from tests.machines import four_bar

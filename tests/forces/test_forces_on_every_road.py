@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge import forces
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests import free_bodies
 from tests.c_compiler import needs_compiler
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine

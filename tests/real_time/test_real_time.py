@@ -17,7 +17,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.applications.real_time import record, runner
 from mbd_bridge.base.errors import NoDisplayError, StateError
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.view.show import LiveWindow
 from tests.machines import four_bar
 from tests.simulate.implicit import ACTS

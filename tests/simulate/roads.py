@@ -16,9 +16,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
-from mbd_bridge.simulation.reference.equations import ReferenceEquations
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.reference.methods import ReferenceEquations
 from mbd_bridge.simulation.steps.schemes import RK4, NullSpace, Scheme, with_method
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
 from tests.fmu.importer import Importer
 from tests.forces.relaxing import Filter, Maxwell

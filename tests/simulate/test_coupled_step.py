@@ -13,8 +13,8 @@ from mbd_bridge.equations.external import External
 from mbd_bridge.equations.newton_euler import external_forces
 from mbd_bridge.simulation.guards.energy import energy_kernel
 from mbd_bridge.simulation.steps import passage, stepping, trusted_step
-from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.reference import ReferenceStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.crossings import curve
 from tests.machines import four_bar, n_four_bar, rssr
 from tests.robots import own_urdfs

@@ -6,10 +6,10 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.simulation.guards.step_by_step import StepGuards
-from mbd_bridge.simulation.reference.equations import ReferenceEquations
+from mbd_bridge.simulation.reference.methods import ReferenceEquations
 from mbd_bridge.simulation.run import compiled, single
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step, stepping, trusted_step
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.null_space import OnNullSpace

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.c_compiler import needs_compiler
 from tests.simulate.implicit import Q, V, arm, orders
 from tests.step_in_c import InC

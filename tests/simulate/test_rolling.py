@@ -10,7 +10,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.engines.pinocchio.twin import to_pinocchio
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.solve import prepare
 from tests.oracles.rolling import Disk, chaplygin_sleigh, steady_circle
 from tests.tolerances import DIFFERENCE, LOOPS, REFEREE

@@ -10,7 +10,7 @@ import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import Kernel
-from mbd_bridge.simulation.steps.coupled import CoupledStep
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.benchmarks import reported
 from tests.machines import four_bar
 

@@ -50,8 +50,8 @@ from mbd_bridge.motion.warnings import left_out
 from mbd_bridge.simulation.guards.messages import StepLengthError
 from mbd_bridge.simulation.signals.parts import Torque as Forces
 from mbd_bridge.simulation.start import start_state
-from mbd_bridge.simulation.steps.coupled import CoupledStep
 from mbd_bridge.simulation.steps.schemes import CompiledIntegrator, Scheme
+from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.simulation.system import HasModel, System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.dynamics import prepare, prepare_placements

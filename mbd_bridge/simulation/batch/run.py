@@ -1,25 +1,24 @@
-"""Simulate many motions of one mechanism: together in the lanes of vectors, and over threads.
+"""Simulate a machine: one trajectory, or many at once.
 
-Each trajectory has its own start and, if given so, its own forces and its own masses and lengths.
-A trajectory that leaves the safe road (a singular position, numbers that end) stops in its lane
-without stopping the others and is simulated again alone, as `simulate` does it: what comes out does
-not depend on its neighbours.
-
-A look back at the trajectories of a batch: which of them have to be run again, alone.
+Many go together in the lanes of vectors, and over threads. Each trajectory has its own start and,
+if given so, its own forces and its own masses and lengths. One that leaves the safe road (a
+singular position, numbers that end) stops in its lane without stopping the others and is simulated
+again alone: what comes out does not depend on its neighbours. So does one whose loops, energy or
+steps are off in a look back at the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from mbd_bridge.base.arguments import as_floats, function_or_none
 from mbd_bridge.base.errors import FunctionError, SolveError, StateError, whole_number
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.base.options import with_options
+from mbd_bridge.base.options import given, part, with_options
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES
@@ -33,12 +32,20 @@ from mbd_bridge.simulation.guards.energy import keep_energy, kept_energy
 from mbd_bridge.simulation.guards.loops import allowed_opening, opening, rows_open, spread
 from mbd_bridge.simulation.guards.messages import named
 from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
-from mbd_bridge.simulation.options import BatchOptions
+from mbd_bridge.simulation.options import (
+    AloneOptions,
+    BatchOptions,
+    GivenOptions,
+    MethodOptions,
+    SimulateOptions,
+    SingleOptions,
+    StateOptions,
+)
 from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import STATE, without_doubt
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.problem import MOST_BYTES, Clock, check_start, number_of_steps
-from mbd_bridge.simulation.run.single import simulate_one
+from mbd_bridge.simulation.run.single import simulate_one, simulate_single
 from mbd_bridge.simulation.start import (
     GOOD,
     MOVING_APART,
@@ -371,3 +378,63 @@ class _Batch:
         residual, per = (phi, "") if kind == NOT_CLOSED else (phi_q @ self.v0[k], "/s")
         model = self.system.model
         return REFUSED[kind].format(named(model, residual / model.row_scale, per))
+
+
+OF_ALL = {"integrator", "method", "coordinates", "check"}
+"""Options of one trajectory that a batch takes as well."""
+
+
+@with_options
+def simulate(
+    machine: HasModel | Model | System, duration: float, **options: Unpack[SimulateOptions]
+) -> Simulation | Any:
+    """Return the motion of a machine from a state that satisfies its loops, or from N at once.
+
+    Parameters
+    ----------
+    machine : a `Mechanism`, its model, or a `System`, which has what acts on it
+    duration : s; the last step ends at start + duration
+    **options : what acts, where it starts, how it goes
+
+    Returns
+    -------
+    A `Simulation`; of N trajectories a `SimulationBatch`, all in the lanes of vectors and over
+    `threads` (for type checkers: ``assert isinstance(batch, mbd.simulation.SimulationBatch)``).
+
+    Notes
+    -----
+    What may differ from trajectory to trajectory has one more dimension in front, or is the same
+    for all: states q (N, nq), v (N, nv), z (N, nz); numbers (N,) of torques, inputs and prescribed
+    motions, a vector (N, nv), a wrench (N, 6), the values of a table (N, n), of one of wrenches
+    (N, n, 6); and parameters, masses, centres, inertias, places of joints, gravity, numbers of
+    force elements, by name: ``{"coupler.mass": (N,), "elbow.xyz": (N, 3), "spring.stiffness":
+    (N,)}``. A batch of one has q (1, nq) or v (1, nv).
+
+    Trouble of one trajectory of many is not raised: see `SimulationBatch.status`.
+    """
+    start = check_start(options["start"], duration / number_of_steps(duration, options["step"]))
+    model_of(machine)
+    system = system_of(machine, start, start + float(duration), options)
+    options = {**options, **part(GivenOptions, {})}  # the system has them now
+    whole_number("threads", options["threads"])
+    many = _given_for_many(system, options)
+    if not many:
+        return simulate_single(system, duration, **part(SingleOptions, options))
+    for name in (*given(MethodOptions, options), *given(AloneOptions, options)):
+        if name not in OF_ALL:
+            raise StateError(
+                f"{name}: of one trajectory, and {', '.join(many)} are given for many: leave it "
+                f"out, or simulate them one after the other"
+            )
+    return simulate_batch(system, duration, **part(BatchOptions, options))
+
+
+def _given_for_many(system: System, options: StateOptions) -> list[str]:
+    """Return the names of what is given for several trajectories."""
+    state = {"q": options["q"], "v": options["v"]}
+    several = [
+        name
+        for name, value in state.items()
+        if value is not None and as_floats(name, value).ndim == 2
+    ]
+    return [*several, *system.numbers_of, *system.states.numbers(options["z"])]

@@ -26,14 +26,18 @@ from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.loops import opening
 from mbd_bridge.simulation.guards.step_length import StateWatch, too_long
 from mbd_bridge.simulation.outcome import Outcome
-from mbd_bridge.simulation.reference.equations import ReferenceEquations
 from mbd_bridge.simulation.reference.integrators import (
     BudgetError,
     FormulaSteps,
     PythonIntegrator,
     make_integrator,
 )
-from mbd_bridge.simulation.reference.methods import CompiledMethod, Method, make_method
+from mbd_bridge.simulation.reference.methods import (
+    CompiledMethod,
+    Method,
+    ReferenceEquations,
+    make_method,
+)
 from mbd_bridge.simulation.right_hand_side import Rate
 from mbd_bridge.simulation.run.march import Log, MotionRun
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod

@@ -38,7 +38,7 @@ from mbd_bridge.simulation.reference.integrators import INTEGRATORS, SCIPY
 from mbd_bridge.simulation.reference.run import PythonRun
 from mbd_bridge.simulation.results.simulation import Simulation
 from mbd_bridge.simulation.run.checkpoint import Checkpoint
-from mbd_bridge.simulation.run.compiled import CompiledRun
+from mbd_bridge.simulation.run.compiled import CompiledRun, VariableRun
 from mbd_bridge.simulation.run.events import Watch, check_watches
 from mbd_bridge.simulation.run.lookout import Lookout, raised, with_events
 from mbd_bridge.simulation.run.march import MotionRun, march
@@ -51,7 +51,6 @@ from mbd_bridge.simulation.run.problem import (
     check_start,
     number_of_steps,
 )
-from mbd_bridge.simulation.run.variable import VariableRun
 from mbd_bridge.simulation.start import check_inertia, rows_and_dof, start_state
 from mbd_bridge.simulation.steps.schemes import (
     METHODS,

@@ -1,15 +1,25 @@
-"""One step of a system by an integrator that is a formula, whoever wrote it (`schemes.Integrator`).
+"""Explicit steps of a system: an integrator that is a formula, whoever wrote it, and Newmark's.
+
+Of a formula (`schemes.Integrator`)
 
     x = (q, v, z, work),   x' = f(c, x) = (q̇, q̈, ż, power) after the part c of the step
 
 The end is put onto the constraints as that of a Runge-Kutta step, with the factors of the last
 rate. The step has crossed a singular position if one lies between its first and its last rate, as
 the one in the middle tells.
+
+Explicit Newmark, β = 0, γ = 1/2, as Cho09 compares it with the implicit one:
+
+    q' = q ⊕ (h v + h²/2 q̈),   q̈', ż' at (q', v + h q̈, z + h ż)
+    v' = v + h/2 (q̈ + q̈'),     z' = z + h/2 (ż + ż')
+
+Its end is put onto the constraints with the factors of q̈'. What it hands on, its memory, is q̈ and
+ż, and the power P of what acts, for the work h (P + P') / 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,17 +28,23 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
+from mbd_bridge.simulation.acts import Acting
+from mbd_bridge.simulation.steps.implicit import moved
+from mbd_bridge.simulation.steps.memory import Begin, Memory
 from mbd_bridge.simulation.steps.runge_kutta import (
     Accelerated,
     After,
     Correct,
     Slope,
+    corrections,
     crossed,
     normalised,
     projected,
+    slopes as slopes_of,
 )
 from mbd_bridge.simulation.steps.schemes import Integrator, scheme_name
 from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK
+from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.tolerances import STRAYED_RISK, UNCLOSED_RISK
 
 PARTS = (0.0, 0.5, 1.0)
@@ -150,3 +166,49 @@ def explicit_step(
         return q_end, v_end, end, first.a, risks, *reported, risk
 
     return step
+
+
+class ExplicitNewmarkStep:
+    """One step of a system by explicit Newmark.
+
+    Parameters
+    ----------
+    rows : independent rows of the loops
+    """
+
+    def __init__(self, system: System, rows: Sequence[int]) -> None:
+        self.system, self.rows = system, tuple(rows)
+        self.memory = Memory(system.model.nv + system.nz, True, 0, 1)
+
+    def start(self, acting: Acting, q: Array, v: Array, t: Any, z: Array) -> Array:
+        """Return the memory of a motion that begins at a state."""
+        _, found, power, dz = slopes_of(acting.model, self.rows, *acting.stage())(q, v, t, z)
+        return self._memory(np.concatenate([found.a, dz]), power)
+
+    def __call__(self, begin: Begin) -> tuple[Array, Array, Array, Array, Any, Array]:
+        """Return q', v', z', the memory, the work of the step, J, and its risks (3,).
+
+        Risks : of being near a singular position, of having come off the loops; the square of what
+        the first correction took back.
+        """
+        acting, nv = begin.acting(self.system), self.system.model.nv
+        model, stage, h = acting.model, acting.stage(), begin.h[0]
+        a = self.memory.acceleration(begin.memory)
+        q = moved(model, begin.q, h * begin.v + (0.5 * h * h) * a[:nv])
+        far = h * a
+        _, found, power, dz = slopes_of(model, self.rows, *stage)(
+            q, begin.v + far[:nv], begin.t[0], begin.z + far[nv:]
+        )
+        after = np.concatenate([found.a, dz])
+        change = (0.5 * h) * (a + after)
+        v, correct = begin.v + change[:nv], corrections(model, self.rows, stage.motions)
+        q, v, left, strayed = projected(correct, q, v, begin.t[0], found)
+        work = (0.5 * h) * (self.memory.force(begin.memory)[0] + power)
+        risks = zeros(3, begin.q, begin.v)
+        risks[0], risks[1], risks[2] = found.risk, left * UNCLOSED_RISK, strayed
+        return q, v, begin.z + change[nv:], self._memory(after, power), work, risks
+
+    def _memory(self, a: Array, power: Any) -> Array:
+        last = zeros(1, a)
+        last[0] = power
+        return self.memory.packed(a, a, np.zeros(0), last)

@@ -57,7 +57,7 @@ class Coefficients(NamedTuple):
         return self.alpha_m == self.alpha_f == 0.0
 
 
-class Scheme(ABC):
+class Scheme:
     """An integrator whose steps are compiled.
 
     Attributes
@@ -70,16 +70,23 @@ class Scheme(ABC):
     remembers = True
 
     @property
-    @abstractmethod
     def damps(self) -> bool:
-        """Whether it takes energy away."""
+        """Whether it takes energy away, so that only a gain of energy is a fault."""
+        return False
+
+    def _number(self, name: str, least: float, most: float) -> None:
+        where = f"{type(self).__name__}: {name}"
+        expected = f"a number from {least:.4g} to {most:.4g}"
+        value = real_number(where, getattr(self, name), expected)
+        if not least <= value <= most:
+            raise StateError(f"{where}: expected {expected}, got {value:g}")
 
 
 Rate: TypeAlias = Callable[[float, Array], Array]
 """f(c, x) = x' after the part c of a step; c is 0 at its start, 1 at its end."""
 
 
-class Integrator(Scheme):
+class Integrator(Scheme, ABC):
     """A method for x' = f that is written down as a formula, as yours may be; a frozen dataclass.
 
     x holds coordinates, velocities, states of force elements and the work that was done. The
@@ -103,11 +110,6 @@ class Integrator(Scheme):
     def step(self, f: Rate, x: Array, h: float, memory: Array) -> tuple[Array, Array]:
         """Return x after h seconds, and the memory for a step that follows and is as long."""
 
-    @property
-    def damps(self) -> bool:
-        """Whether it takes energy away, so that only a gain of energy is a fault."""
-        return False
-
 
 @dataclass(frozen=True)
 class RungeKutta4(Integrator):
@@ -125,7 +127,7 @@ class RungeKutta4(Integrator):
 
 
 @dataclass(frozen=True)
-class ImplicitScheme(Scheme):
+class ImplicitScheme(Scheme, ABC):
     """An implicit integrator of the second order; concrete ones are final.
 
     Parameters
@@ -175,13 +177,6 @@ class ImplicitScheme(Scheme):
     def damps(self) -> bool:
         """Whether it takes energy away."""
         return self.coefficients.gamma > 0.5 or self.coefficients.alpha_f > 0.0
-
-    def _number(self, name: str, least: float, most: float) -> None:
-        where = f"{type(self).__name__}: {name}"
-        expected = f"a number from {least:.4g} to {most:.4g}"
-        value = real_number(where, getattr(self, name), expected)
-        if not least <= value <= most:
-            raise StateError(f"{where}: expected {expected}, got {value:g}")
 
 
 @dataclass(frozen=True)
@@ -256,11 +251,6 @@ class ExplicitNewmark(Scheme):
     It is stable for h ω < 2.
     """
 
-    @property
-    def damps(self) -> bool:
-        """It takes none away."""
-        return False
-
 
 @dataclass(frozen=True)
 class KeptMatrix(Scheme):
@@ -279,11 +269,6 @@ class KeptMatrix(Scheme):
 
     def __post_init__(self) -> None:
         whole_number("KeptMatrix: corrections", self.corrections)
-
-    @property
-    def damps(self) -> bool:
-        """It takes none away."""
-        return False
 
 
 RATIO = 0.95
@@ -354,9 +339,7 @@ class NullSpace(Scheme):
                 "coordinates='independent', form='printed')"
             )
         for name in ("ratio", "loss"):
-            value = real_number(f"NullSpace: {name}", getattr(self, name), "a number from 0 to 1")
-            if not 0.0 <= value <= 1.0:
-                raise StateError(f"NullSpace: {name}: expected a number from 0 to 1, got {value:g}")
+            self._number(name, 0.0, 1.0)
 
     @property
     def damps(self) -> bool:
