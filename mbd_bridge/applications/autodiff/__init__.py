@@ -1,5 +1,5 @@
 """Loads with their derivatives as functions of JAX, PyTorch and CasADi."""
 
-from mbd_bridge.applications.autodiff.load_function import LoadFunction, LoadParts
+from mbd_bridge.applications.autodiff.frameworks import LoadFunction, LoadParts
 
 __all__ = ["LoadFunction", "LoadParts"]

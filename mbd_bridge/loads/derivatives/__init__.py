@@ -1,10 +1,13 @@
 """Derivatives of joint loads by states, by what acts, and by the machine's own numbers."""
 
-from mbd_bridge.loads.derivatives.gradient import GradientSolver, NumberGradient
-from mbd_bridge.loads.derivatives.knots import KnotMotion
+from mbd_bridge.loads.derivatives.gradient import (
+    GradientSolver,
+    KnotMotion,
+    NumberGradient,
+    smallest_peak,
+)
 from mbd_bridge.loads.derivatives.request import DerivativeRequest
 from mbd_bridge.loads.derivatives.result import LoadDerivatives
-from mbd_bridge.loads.derivatives.smallest_peak import smallest_peak
 from mbd_bridge.loads.derivatives.solver import DerivativeSolver
 
 __all__ = [

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mbd_bridge.base.errors import StateError, whole_number
+from mbd_bridge.base.arguments import function_or_none
+from mbd_bridge.base.errors import SolveError, StateError, count, whole_number
 from mbd_bridge.base.options import part, with_options
+from mbd_bridge.base.table import Series, Table, Tabular
+from mbd_bridge.kernels import Kernel, compile_kernel, gradient
+from mbd_bridge.kernels.march import March
+from mbd_bridge.loads.derivatives.request import DerivativeColumn, per, places_named
+from mbd_bridge.loads.derivatives.result import OfColumns
+from mbd_bridge.loads.derivatives.sensitivities import undetermined
+from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.units import state_units
 from mbd_bridge.motion.warnings import warn_left_out
-from mbd_bridge.simulation.derivatives.gradient import (
-    SimulationGradientSolver,
-    StateNumber,
-    number_kernel,
+from mbd_bridge.simulation.derivatives.marched import (
+    DerivedMotion,
+    EqualSteps,
+    StepGrid,
+    Turn,
+    Until,
 )
-from mbd_bridge.simulation.derivatives.marched import DerivedMotion, StepGrid
-from mbd_bridge.simulation.derivatives.result import SimulationDerivatives, untrusted
 from mbd_bridge.simulation.derivatives.start import StartColumns
 from mbd_bridge.simulation.derivatives.steps import STATE, StepDerivatives
-from mbd_bridge.simulation.derivatives.until import Turn, Until
 from mbd_bridge.simulation.options import GivenActsOptions, SimulationDerivativeOptions
 from mbd_bridge.simulation.run.events import direction_of
 from mbd_bridge.simulation.run.problem import check_records, check_start, number_of_steps
@@ -236,3 +245,235 @@ class SimulationDerivativeSolver:
         loops = LoopChecker(model) if model.has_loops else None
         q0, v0 = start_state(model, q, v, motions, self._start, loops)
         return q0, v0, rows_and_dof(model, q0, v0, motions, loops)[0]
+
+
+# The gradient of one number that is made of a motion, by the discrete adjoint of its steps.
+
+StateNumber = Callable[[Any, Array, Array], Any]
+"""(t, q, v) -> one number, made of + - * / and `mbd_bridge.functions`."""
+
+
+def number_kernel(model: Model, name: str, given: StateNumber | None) -> Kernel | None:
+    """Return the kernel of a number and its derivatives by t, q and v; None without a function.
+
+    Parameters
+    ----------
+    name : of the argument, for messages
+    """
+    function = function_or_none(name, given, "of (t, q, v)")
+    if function is None:
+        return None
+    sizes = {"t": 1, "q": model.nq, "v": model.nv}
+
+    def number(t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+        found = np.asarray(function(t[0], q, v)).reshape(-1)
+        if len(found) != 1:
+            raise StateError(
+                f"{name}: expected a function that returns one number, got {len(found)}"
+            )
+        return (found,)
+
+    outputs = ("value", *(f"by_{one}" for one in sizes))
+    return compile_kernel(gradient(number, sizes), sizes, outputs=outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationGradient:
+    """A number made of a motion, and its derivatives by K others.
+
+    Attributes
+    ----------
+    value : the number
+    gradient : (K,), nan where it is not `trusted`
+    columns : the K numbers: name, unit
+    time, q, v : the end of the motion, (), (nq,), (nv,)
+    trusted : (K,); see `SimulationDerivatives`
+    """
+
+    value: float
+    gradient: Array
+    columns: tuple[DerivativeColumn, ...]
+    time: float
+    q: Array
+    v: Array
+    trusted: Array
+
+
+class SimulationGradientSolver:
+    """Value and gradient of one number made of a motion, prepared once.
+
+    Parameters
+    ----------
+    solver : of the derivatives of the simulation
+    final, records : see `SimulationDerivativeSolver.gradient`
+    """
+
+    def __init__(
+        self,
+        solver: SimulationDerivativeSolver,
+        final: StateNumber | None = None,
+        records: StateNumber | None = None,
+    ) -> None:
+        if final is None and records is None:
+            raise StateError("gradient: expected final= or records=, a function of (t, q, v)")
+        self._solver, self.columns = solver, solver.columns
+        self._final = number_kernel(solver.model, "final", final)
+        self._records = number_kernel(solver.model, "records", records)
+
+    def __call__(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        z: StartStates | None = None,
+        *,
+        parameters: ParameterValues | ArrayLike | None = None,
+    ) -> SimulationGradient:
+        """Return the number and its gradient for one motion; see `SimulationDerivativeSolver`."""
+        motion, turn = self._solver.motion(q, v, z, parameters)
+        march, value, end = motion.steps.backward, 0.0, None
+        stage, by_rows = march.start(), np.zeros(len(motion.rates["stream"]))
+        for steps, states in motion.backward():
+            if end is None:
+                end = [x[-1] for x in states]
+                value, *weights = self._at_end(end, turn)
+                rest = [np.zeros(size) for size in list(march.inputs.values())[2 : march.state]]
+                march.put(stage, *weights, *rest, np.zeros(1), *motion.constant)
+            value += self._back(march, stage, motion, steps, states, by_rows)
+        assert end is not None, "a motion has steps"
+        names = (*STATE, *(name for name in motion.steps.moving if name != "stream"), "stream")
+        each = zip(names, [*march.state_of(stage), by_rows], strict=True)
+        total = sum(motion.rates[name].T @ weight for name, weight in each)
+        trusted = motion.trusted & np.isfinite(total)
+        at_end = float(end[2][0]), end[0].copy(), end[1].copy()
+        found = untrusted(np.asarray(total), trusted)
+        return SimulationGradient(value, found, self.columns, *at_end, trusted)
+
+    def _at_end(self, end: list[Array], turn: Turn | None) -> tuple[float, Array, Array]:
+        """Return what the final state adds to the number, and the weights of its q and v.
+
+        Parameters
+        ----------
+        turn : at which the motion ends, if it does: the weights are those of a fixed length
+        """
+        q, v, t = end
+        value, by_t, by_q, by_v = 0.0, np.zeros(1), np.zeros(len(q)), np.zeros(len(v))
+        for kernel in (self._final, self._records):
+            if kernel is not None:
+                found, *slopes = kernel(t[:1], q, v)
+                value += float(found[0])
+                by_t, by_q, by_v = by_t + slopes[0], by_q + slopes[1], by_v + slopes[2]
+        if turn is not None:
+            share = (by_q @ turn.rate_q + by_v @ turn.rate_v + by_t[0]) / turn.rate
+            by_q, by_v = by_q - share * turn.by_q, by_v - share * turn.by_v
+        return value, by_q, by_v
+
+    def _back(
+        self,
+        march: March,
+        stage: Array,
+        motion: DerivedMotion,
+        part: EqualSteps,
+        states: list[Array],
+        by_rows: Array,
+    ) -> float:
+        """Go back over the steps of a part; return what records at their starts add.
+
+        Parameters
+        ----------
+        by_rows : (T,) derivatives by the rows of tables, which are added up
+        """
+        before = [x[:-1] for x in states]
+        columns = before if part.stream is None else [*before, part.stream[:, :, 0]]
+        count, width = len(before[0]), march.inputs["record"]
+        record, place = np.zeros((count, width, 1)), 0
+        for x in columns:
+            record[:, place : place + x.shape[1], 0] = x[::-1]
+            place += x.shape[1]
+        value = 0.0
+        if self._records is not None:
+            rows = motion.grid.records - part.first
+            rows = rows[(rows >= 0) & (rows < count)]
+            q, v, t = (x[rows] for x in before)
+            found, _, by_q, by_v = self._records(t[:, :1], q, v)
+            value = float(found.sum())
+            record[count - 1 - rows, place:, 0] = np.concatenate([by_q, by_v], axis=1)
+        stage[march.place_of("h")] = part.h
+        places = np.zeros((len(march.shapes), 1), dtype=np.int64)
+        tables = np.empty((count, 0 if part.slopes is None else part.slopes.shape[1]))
+        if part.slopes is not None:
+            places[march.state] = tables.ctypes.data
+        taken = march.advance_into(stage, count, 1, places, np.inf, record)
+        if taken < count and np.isfinite(march.state_of(stage)[0]).all():
+            time = float(before[2][count - 1 - taken, 0])
+            raise SolveError(
+                f"the step from t = {time:.6g} s has no finite derivative: what acts has an "
+                f"infinite slope there, such as sqrt(x) at 0"
+            )
+        if part.slopes is not None:
+            by_rows += np.einsum("ns,nsk->k", tables[::-1], part.slopes)
+        return value
+
+
+# Derivatives of a motion as a user gets them, with names and units of every column.
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationDerivatives(OfColumns, Tabular):
+    """A motion and its derivatives by K numbers, at R records.
+
+    Attributes
+    ----------
+    model : whose motion it is
+    columns : the K numbers: name, unit
+    time : (R,) s
+    q, v : (R, nq), (R, nv)
+    d_q, d_v : (R, nq, K), (R, nv, K): by each number, per unit of its column
+    d_end : (K,) of the time of the last record, s per unit of the column: 0 but where the motion
+        ends `until` a function is zero
+    held : of a machine with loops, the velocities that are independent at the start: the others
+        follow them there, and by numbers of the machine the loops close anew. None: all are
+    trusted : (K,) False, with nan beside it, by numbers whose change would open loops that are
+        redundant; of all where the motion only touches the end of `until`
+    """
+
+    model: Model
+    columns: tuple[DerivativeColumn, ...]
+    time: Array
+    q: Array
+    v: Array
+    d_q: Array
+    d_v: Array
+    d_end: Array
+    held: tuple[str, ...] | None
+    trusted: Array
+
+    def by(self, name: str) -> SimulationDerivatives:
+        """Return the derivatives by some of the numbers: "q", "v.crank", "rod.xyz", "rod.xyz.x"."""
+        places = places_named(self.columns, name)
+        columns = tuple(self.columns[k] for k in places)
+        names = ("d_q", "d_v", "d_end", "trusted")
+        chosen = {name: getattr(self, name)[..., places] for name in names}
+        return replace(self, columns=columns, **chosen)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the derivatives of the final state: a row for each number."""
+        units, names = state_units(self.model), self.model.velocity_names
+        final = [*zip(self.model.coordinate_names, self.d_q[-1], strict=True)]
+        final += [*zip((f"{name}.vel" for name in names), self.d_v[-1], strict=True)]
+        series = [
+            Series(name, [per(units[name], column.unit) for column in self.columns], row)
+            for name, row in final
+        ]
+        numbers = Series("by", "", self.column_names)
+        title = f"derivatives of the state at {self.time[-1]:.6g} s"
+        notes = undetermined(self.columns, [one.values for one in series])
+        return (Table(title, numbers, series, notes=notes),)
+
+    def __repr__(self) -> str:
+        records = count(len(self.time), "record")
+        return f"SimulationDerivatives({records}; by {count(len(self.columns), 'number')})"
+
+
+def untrusted(array: Array, trusted: Array) -> Array:
+    """Return derivatives (..., K) with nan where nothing is known of them."""
+    return array if trusted.all() else np.where(trusted, array, np.nan)
