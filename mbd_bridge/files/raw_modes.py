@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -162,15 +163,16 @@ class RawModes:
         deforming = [int(k) for k in np.flatnonzero(~basis.rigid_modes())]
         if modes is None:
             return deforming
-        if isinstance(modes, int | np.integer):
-            if not 1 <= modes <= len(deforming):
+        with contextlib.suppress(TypeError):  # a list of numbers is none
+            number = operator.index(cast(int, modes))
+            if not 1 <= number <= len(deforming):
                 raise FileError(
-                    f"modes: expected 1 to {len(deforming)}, which deform the link, got {modes}",
+                    f"modes: expected 1 to {len(deforming)}, which deform the link, got {number}",
                     self.source,
                 )
-            return deforming[: int(modes)]
+            return deforming[:number]
         try:
-            wanted = [operator.index(number) for number in modes]
+            wanted = [operator.index(number) for number in cast(Iterable[int], modes)]
         except TypeError:
             raise FileError(
                 f"modes: expected how many, or a list of their numbers, got {modes!r:.60}",

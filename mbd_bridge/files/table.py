@@ -253,7 +253,7 @@ class _Peaks:
 
     def absurd(self, rows: int) -> Sequence[int]:
         """Return the columns, of so many rows, whose largest number is doubted."""
-        alone = self.first > ABSURD * np.maximum(self.second, 1.0)
+        alone = self.first / ABSURD > np.maximum(self.second, 1.0)
         return np.flatnonzero(alone & (self.second > 0.0) & (rows >= FEW)).tolist()
 
 

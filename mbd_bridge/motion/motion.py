@@ -464,7 +464,8 @@ def _independent(model: Model) -> Iterator[tuple[ModelJoint, Body]]:
 
 def _scale_quaternions(table: ColumnTable, names: Sequence[str], quaternions: Floats) -> None:
     """Scale a table's quaternions (N, 4), in the columns of these names, to length 1, in place."""
-    length = np.linalg.norm(quaternions, axis=1)
+    with np.errstate(over="ignore"):  # a length of inf is refused
+        length = np.linalg.norm(quaternions, axis=1)
     bad = np.flatnonzero(np.abs(length - 1.0) > UNIT)
     if len(bad):
         row = int(bad[0])

@@ -221,8 +221,9 @@ class MotionWarnings:
             low, high = column_range(v)
             self._fastest = np.maximum(self._fastest, np.maximum(high, -low))
         if v is not None and a is not None:
-            slower, size = v * a < 0.0, np.abs(a)
-            jerk = np.abs(np.diff(a, axis=0)) / np.diff(time)[:, np.newaxis]
+            slower, size = np.sign(v) * a < 0.0, np.abs(a)
+            with np.errstate(over="ignore"):  # a jerk of inf is beyond all limits
+                jerk = np.abs(np.diff(a, axis=0)) / np.diff(time)[:, np.newaxis]
             found = np.where(slower, 0.0, size), np.where(slower, size, 0.0), jerk
             self._strongest = np.maximum(self._strongest, [x.max(0, initial=0.0) for x in found])
         low, high = column_range(q)

@@ -189,6 +189,13 @@ def forces_file(given: dict[str, Any]) -> str:
     return path
 
 
+def wrenches_file(given: dict[str, Any]) -> str:
+    """Write a table of forces on a link and return its path."""
+    path = Path(f"{given['path']}.{given['link']}.csv")
+    path.write_text(f"time [s],{given['link']}.fz [N]\n0,0.5\n1,0.25\n")
+    return str(path)
+
+
 def two_states(given: dict[str, Any]) -> mbd.Motion:
     """Return a motion that stays where it is."""
     states = (np.stack([given[name]] * 2) for name in "qva")
@@ -294,6 +301,7 @@ SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], Any]] = {
     ("Simulation.joint_loads", "at"): lambda g: g["at"],
     ("Mechanism.simulate", "checkpoint"): lambda g: None,
     ("load_forces", "path"): forces_file,
+    ("Mechanism.read_external", "path"): wrenches_file,
     ("load_modal_basis", "path"): lambda g: modal_file(g["path"]),
     ("load_modal_basis", "model"): lambda g: None,
     ("load_modal_basis", "unit"): lambda g: "SI",

@@ -282,6 +282,8 @@ class _Search:
         Those on which it does not are tried together, too: else all count.
         """
         size, rows = self._workspace.size, np.arange(len(self.values))
+        if not size:  # nothing moves: there is one pose
+            return np.zeros(self.points.shape, dtype=bool)
         own = np.where(rows < self._count, 1.0, -1.0) * self.values
 
         def change(points: Array) -> Array:

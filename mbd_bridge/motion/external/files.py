@@ -408,7 +408,10 @@ def _sensor_table(path: str | PathLike[str], sensors: Mapping[str, str]) -> Colu
     source = open_table(path)
     time = next((name for name in source.names if plain(name) in TIMES), "time")
     wanted = {time}
-    for prefix in by_name("sensors", sensors, "{'tool0': 'wrench'}").values():
+    example = "{'tool0': 'wrench'}"
+    for prefix in by_name("sensors", sensors, example).values():
+        if not isinstance(prefix, str):
+            raise StateError(f"sensors: expected prefixes by link, {example}, got {prefix!r:.60}")
         columns = sensor_columns(source.names, prefix)
         if not columns:
             raise source.error(

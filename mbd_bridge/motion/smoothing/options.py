@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
-from mbd_bridge.base.errors import StateError
+from mbd_bridge.base.errors import StateError, real_number
 from mbd_bridge.motion.options import SmoothMethod
 
 METHODS = get_args(SmoothMethod)
@@ -34,10 +33,8 @@ class Smoothing:
             )
         if self.cutoff is None:
             return
-        if isinstance(self.cutoff, bool) or not isinstance(self.cutoff, int | float):
-            raise StateError(f"cutoff: expected a frequency in Hz, got {self.cutoff!r:.60}")
-        if not (math.isfinite(self.cutoff) and self.cutoff > 0.0):
-            raise StateError(f"cutoff: expected a positive frequency in Hz, got {self.cutoff:g}")
+        cutoff = real_number("cutoff", self.cutoff, "a positive frequency in Hz", positive=True)
+        object.__setattr__(self, "cutoff", cutoff)
         if self.method == "off":
             raise StateError('cutoff: nothing is smoothed with smooth="off"; leave one of them out')
 
