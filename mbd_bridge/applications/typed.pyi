@@ -11,10 +11,9 @@ from mbd_bridge.api import (
     report as reporting,
 )
 from mbd_bridge.applications.autodiff import frameworks
-from mbd_bridge.applications.bearings import methods as bearings_of
+from mbd_bridge.applications.bearings import bearings as bearings_of
 from mbd_bridge.applications.bearings.bearing_set import BearingSet, BearingsGiven as BearingsGiven
-from mbd_bridge.applications.bearings.bearings import Bearings
-from mbd_bridge.applications.bearings.methods import bearing_hours as bearing_hours
+from mbd_bridge.applications.bearings.bearings import Bearings, bearing_hours as bearing_hours
 from mbd_bridge.applications.durability import methods as cases_of
 from mbd_bridge.applications.durability.load_spectra import LoadSpectra, load_spectra
 from mbd_bridge.applications.durability.methods import (
@@ -24,7 +23,7 @@ from mbd_bridge.applications.durability.methods import (
 from mbd_bridge.applications.fmu import export
 from mbd_bridge.applications.formulas import model as formulas
 from mbd_bridge.applications.free_body import methods
-from mbd_bridge.applications.motors import methods as motors_of
+from mbd_bridge.applications.motors import motors as motors_of
 from mbd_bridge.applications.motors.actuator import Actuator as Actuator
 from mbd_bridge.applications.motors.files import Actuators as Actuators
 from mbd_bridge.applications.motors.motors import Motors

@@ -14,7 +14,7 @@ from mbd_bridge.applications.motors import (
     TorqueCurve,
     motor_side,
 )
-from mbd_bridge.applications.motors.methods import motors_along
+from mbd_bridge.applications.motors.motors import motors_along
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.forces import JointFriction
 from tests.actuators.machines import arm, arm_urdf, motion

@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compute and show."""
-    from mbd_bridge.applications.bearings.methods import bearings_along, known_bearings
+    from mbd_bridge.applications.bearings.bearings import bearings_along, known_bearings
     from mbd_bridge.cli import screen
 
     robot = with_options(along.load_robot(options), options)

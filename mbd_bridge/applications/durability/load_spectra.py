@@ -21,10 +21,11 @@ from mbd_bridge.applications.durability.spectrum import (
     SpectrumCounter,
     checked_exponents,
 )
-from mbd_bridge.base.arguments import as_floats, known_name
+from mbd_bridge.base.arguments import as_floats, chosen_names, known_name
 from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import StateError, one_of, warn, whole_number
 from mbd_bridge.base.named import Named
+from mbd_bridge.base.plots import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
 from mbd_bridge.loads.convention import PLANES, Plane
 from mbd_bridge.loads.options import EXPONENTS
@@ -33,9 +34,11 @@ from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import LoadSignal, Signals, signal_labels, times_of
 from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion import Motion
+from mbd_bridge.motion.table import ACTUATION, FORCES, MOMENTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 RESULTANTS_MISLEAD = (
     "cycles of the length of a force or moment are not those of its components: a full swing "
@@ -137,9 +140,11 @@ class LoadSpectra(
         joints : names; None for all. Each has a panel of its force and one of its moment
         ax : axes to draw into, one a panel; None makes a figure
         """
-        from mbd_bridge.applications.durability.pictures import plot_spectra
-
-        return plot_spectra(self, joints, ax=ax)
+        known = list(dict.fromkeys(signal.joint for signal in self.signals))
+        asked = chosen_names("joints", joints, known, "joint in these spectra", kinds="joints")
+        panels = [panel for joint in asked for panel in joint_panels(self, joint)]
+        text = f"{self.convention}; rainflow cycles in {self.duration:g} s"
+        return draw_spectra(panels, columns=2, text=text, ax=ax)
 
     def tables(self) -> tuple[Table, ...]:
         """Return cycles and damage-equivalent ranges; and the worst directions, if looked for."""
@@ -357,3 +362,36 @@ def _plane(name: str | None) -> tuple[int, int] | None:
     if name is None:
         return None
     return PLANES[one_of("plane", name, PLANES, StateError)]
+
+
+def joint_panels(spectra: LoadSpectra, joint: str) -> tuple[SpectrumPanel, SpectrumPanel]:
+    """Return the spectra of a joint's force and moment, without those of rounding errors."""
+    pairs = zip(spectra.signals, spectra.spectra, strict=True)
+    own = [(signal, one) for signal, one in pairs if signal.joint == joint]
+    floors = spectra.round_off
+    force = _panel(joint, own, "force", FORCES, floors.force)
+    return force, _panel(joint, own, "moment", MOMENTS, floors.moment)
+
+
+def _panel(
+    joint: str,
+    own: list[tuple[LoadSignal, Spectrum]],
+    what: str,
+    components: tuple[str, ...],
+    floor: float,
+) -> SpectrumPanel:
+    unit = "N" if what == "force" else "N m"
+    shown = [
+        (signal, one)
+        for signal, one in own
+        if signal.quantity in components
+        or (signal.quantity.split(".")[0] == ACTUATION and signal.unit == unit)
+    ]
+    steps = []
+    for signal, one in shown:
+        reached, name = one.exceedance, signal.quantity
+        if one.largest > floor:
+            steps.append(Steps(name, reached.range, reached.cycles, one.largest, one.determined))
+        else:  # its colour stays its own
+            steps.append(Steps(name, np.empty(0), np.empty(0), 0.0))
+    return SpectrumPanel(f"{joint}: {what}", unit, tuple(steps))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbd_bridge.applications.durability.pictures import joint_panels
+from mbd_bridge.applications.durability.load_spectra import joint_panels
 from mbd_bridge.base.plots import draw_spectra
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.reports.figures import chart, svg

@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _count(robot: Mechanism, options: argparse.Namespace) -> tuple[Motors, int, tuple[str, ...]]:
     """Return the motors' duties, the number of rows and what there is to say of the motion."""
-    from mbd_bridge.applications.motors.methods import motors_along
+    from mbd_bridge.applications.motors.motors import motors_along
     from mbd_bridge.files.tables import TableWriter
     from mbd_bridge.motion.table import TIME, attributes
 

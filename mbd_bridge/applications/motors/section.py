@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbd_bridge.applications.motors import MotorDuty, Verdict
-from mbd_bridge.applications.motors.pictures import torque_speed
+from mbd_bridge.applications.motors.motors import torque_speed
 from mbd_bridge.base.plot_style import drawing, style
 from mbd_bridge.base.plots import draw_torque_speed
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory

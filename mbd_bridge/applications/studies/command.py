@@ -5,16 +5,28 @@ from __future__ import annotations
 import argparse
 import contextlib
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from mbd_bridge.applications.studies.design import Design, grid, latin_hypercube, saltelli, sobol
+from mbd_bridge.applications.studies.evaluate import factor_unit
 from mbd_bridge.applications.studies.options import StudyOptions
 from mbd_bridge.applications.studies.run import Executor
-from mbd_bridge.base.errors import SolveError
+from mbd_bridge.base.errors import MbdError, SolveError
 from mbd_bridge.base.extras import needed
+from mbd_bridge.base.units import find_unit, in_si, measured
 from mbd_bridge.cli import shared
 from mbd_bridge.cli.parser import add_output, whole_number
 from mbd_bridge.cli.shared import add_options, values
+from mbd_bridge.files.yaml_text import Node, read_yaml
+from mbd_bridge.forces.base import by_names
+from mbd_bridge.model.units import FORCE_UNIT, model_units
+from mbd_bridge.simulation.system import HasModel
 
 GROUP = "close its loops, move it"
 SUMMARY = "simulate thousands to millions of variants that a file describes"
@@ -60,7 +72,6 @@ def run(options: argparse.Namespace) -> int:
     """Compute, write the table, print the summary."""
     from mbd_bridge.api.load import load
     from mbd_bridge.applications.studies import study
-    from mbd_bridge.applications.studies.file import read_study
     from mbd_bridge.cli import screen
 
     shared.check_table(options)
@@ -128,3 +139,213 @@ def _client(scheduler: str) -> Iterator[Executor]:
         ) from problem
     with client:
         yield client
+
+
+# A study as a file, for the command line.
+#
+# ::
+#
+#     machine: crank_rocker.urdf          # beside this file
+#     duration: 0.5                       # s; without it: joint loads at one state each
+#     step: 1ms                           # numbers may have units, 0.001 is in s as well
+#     every: 5                            # record every 5th step
+#     near: {crank: 30deg}                # start, where loops are closed from
+#     torque: {crank: 0.2}                # numbers or formulas of t, by velocity
+#     prescribed: {crank: 2*pi*t}         # formulas of t, by coordinate
+#     design: {kind: sobol, number: 10000, seed: 0}
+#     vary:
+#       coupler.mass: [0.5, 2.0]          # all values in between are equally likely
+#       rocker.xyz.x: [390mm, 410mm]      # one number of a vector
+#       crank.vel: {mean: 5, deviation: 0.1}                # a normal distribution
+#     outputs:
+#       pin: peak coupler_pin.force       # or a list of phrases
+#
+# `design` has a kind, grid, latin_hypercube, sobol or saltelli (`number` is then its base). Of a
+# grid the factors have a list of levels, or ``{from: 0, to: 1, levels: 11}``.
+
+KEYS = (
+    *("machine", "duration", "step", "every", "near", "torque", "prescribed"),
+    *("design", "vary", "outputs"),
+)
+SAMPLED: dict[str, Callable[..., Design]] = {
+    "latin_hypercube": latin_hypercube,
+    "sobol": sobol,
+    "saltelli": saltelli,
+}
+"""Designs of so many variants, by kind."""
+
+
+class StudyFile(NamedTuple):
+    """What a file says.
+
+    Attributes
+    ----------
+    machine : loaded
+    design : the factors and their values
+    options : of `study`, as they are called there
+    """
+
+    machine: HasModel
+    design: Design
+    options: dict[str, Any]
+
+
+class _Numbers:
+    """Numbers in SI units, of what a machine calls so."""
+
+    def __init__(self, machine: HasModel) -> None:
+        self._model = machine.model
+        self._elements = by_names(getattr(machine, "forces", ()))
+        for element in self._elements.values():
+            element.bind(self._model)  # which tells the units of its numbers
+
+    def of(self, name: str, said: Node) -> float:
+        """Return a number of a coordinate, a rate or a parameter, "30deg" or plain."""
+        unit = factor_unit(self._model, self._elements, name)
+        known = unit or name.rpartition(".")[0] in self._elements
+        return in_unit(name, said, unit) if known else unchecked(said)
+
+    def acting(self, key: str, name: str, said: Node) -> float | str:
+        """Return a torque or a prescribed motion: a number with a unit, or else a formula of t."""
+        of_q, of_v = model_units(self._model)
+        units = dict(zip(self._model.coordinate_names, of_q, strict=True))
+        if key == "torque":
+            pairs = zip(self._model.velocity_names, of_v, strict=True)
+            units = {name: FORCE_UNIT[unit] for name, unit in pairs}
+        try:
+            unit = measured(said.text())[1]
+        except ValueError:
+            unit = ""
+        if unit and find_unit(unit) is not None and name in units:
+            return in_unit(name, said, units[name])
+        return said.text()
+
+
+def unchecked(said: Node) -> float:
+    """Return a number of what does not exist: the study says so, and what does."""
+    try:
+        number, unit = measured(str(said.value))
+    except ValueError:
+        return said.number()
+    known = find_unit(unit)
+    return number if known is None else number * known.factor
+
+
+def in_unit(name: str, said: Node, expected: str) -> float:
+    """Return a number in its SI unit, as "0.5", which is in it, or with a unit of its own."""
+    try:
+        number, unit = measured(str(said.value))
+    except ValueError:
+        unit = ""
+    if not unit:
+        return said.number()
+    with said.placed(ValueError):
+        return in_si(name, number, unit, expected)
+
+
+def read_study(path: str | Path, load: Callable[[Path], HasModel]) -> StudyFile:
+    """Return what a file says of a study of the machine that `load` returns for its path.
+
+    Raises
+    ------
+    FileError
+        With the line, what is wrong there.
+    """
+    root = read_yaml(path)
+    said = root.table(KEYS)
+    for key in ("machine", "vary", "outputs"):
+        if key not in said:
+            raise root.error(f"expected the key {key!r}, it is not there; see mbd study --help")
+    machine = load(Path(path).parent / said["machine"].text())
+    numbers = _Numbers(machine)
+    options: dict[str, Any] = {
+        key: in_unit(key, said[key], "s") for key in ("duration", "step") if key in said
+    }
+    if "every" in said:
+        options["every"] = said["every"].whole_number(0)
+    if "near" in said:
+        options["near"] = {
+            name: numbers.of(name, one) for name, one in _named(said["near"]).items()
+        }
+    for key in ("torque", "prescribed"):
+        if key in said:
+            options[key] = {
+                name: numbers.acting(key, name, one) for name, one in _named(said[key]).items()
+            }
+    outputs = said["outputs"]
+    options["outputs"] = (
+        [one.text() for one in outputs.items()]
+        if isinstance(outputs.value, list)
+        else {name: one.text() for name, one in _named(outputs).items()}
+    )
+    design = _design(said.get("design"), said["vary"], numbers)
+    return StudyFile(machine, design, options)
+
+
+def _design(said: Node | None, vary: Node, numbers: _Numbers) -> Design:
+    """Return the design with these factors."""
+    kind, number, seed = "grid", None, 0
+    if said is not None:
+        table = said.table(("kind", "number", "seed"))
+        kind = table["kind"].text() if "kind" in table else kind
+        number = table["number"].whole_number(0) if "number" in table else None
+        seed = table["seed"].whole_number(0) if "seed" in table else seed
+        if kind not in ("grid", *SAMPLED):
+            raise said.error(f"kind: expected grid, {', '.join(SAMPLED)}, got {kind!r}")
+        if (number is None) != (kind == "grid"):
+            wants = "takes no number" if kind == "grid" else "needs a number"
+            raise said.error(f"design: {kind} {wants} of variants")
+    try:
+        if number is None:
+            return grid(
+                {
+                    name: _levels(one, partial(numbers.of, name))
+                    for name, one in _named(vary).items()
+                }
+            )
+        factors = {
+            name: _factor(one, partial(numbers.of, name)) for name, one in _named(vary).items()
+        }
+        return SAMPLED[kind](factors, number, seed=seed)
+    except MbdError as problem:
+        if getattr(problem, "line", None) is not None:
+            raise
+        raise vary.error(str(problem)) from problem
+
+
+def _levels(said: Node, number: Callable[[Node], float]) -> Any:
+    """Return the levels of a factor of a grid."""
+    if isinstance(said.value, dict):
+        table = said.table(("from", "to", "levels"))
+        if len(table) < 3:
+            raise said.error("expected {from: 0, to: 1, levels: 11} or a list of levels")
+        return np.linspace(
+            number(table["from"]), number(table["to"]), table["levels"].whole_number(2)
+        )
+    if isinstance(said.value, list):
+        return [number(one) for one in said.items()]
+    return [number(said)]
+
+
+def _factor(said: Node, number: Callable[[Node], float]) -> Any:
+    """Return the range of a factor, or its distribution."""
+    if isinstance(said.value, dict):
+        from scipy.stats import norm
+
+        table = said.table(("mean", "deviation"))
+        if len(table) < 2:
+            raise said.error("expected [low, high] or {mean: 5, deviation: 0.1}")
+        if (deviation := number(table["deviation"])) <= 0.0:
+            raise said.error("deviation: expected a number more than 0")
+        return norm(number(table["mean"]), deviation)
+    ends = [number(one) for one in said.items()]
+    if len(ends) != 2:
+        raise said.error(f"expected [low, high], got {len(ends)} numbers")
+    return ends[0], ends[1]
+
+
+def _named(said: Node) -> dict[str, Node]:
+    """Return a table whose keys are names."""
+    if not isinstance(said.value, dict) or not said.value:
+        raise said.error("expected a table of names, such as {crank: 0.5}")
+    return said.value

@@ -5,15 +5,21 @@ them, named BODY.1, BODY.2, ... Coordinates are MuJoCo's own: a hinge or slide w
 at `ref` in the file's position. Quaternions are (x, y, z, w) here, (w, x, y, z) there; a free
 joint's linear velocity is in the body's axes here, in the world's there.
 
-Geoms of an MJCF as shapes for pictures and contact.
+``<equality>`` becomes loop joints and gears, here without softness. Of two bodies at x1, x2 with
+rotations R1, R2, points p and the pose between them as stored:
+
+    connect    x1 + R1 p1 = x2 + R2 p2
+    weld       the same, and R2 = R1 R(quaternion)
+    joint      q1 - ref1 = c0 + c1 (q2 - ref2)
+    tendon     L1 - L1_0 = c0 + c1 (L2 - L2_0), of fixed tendons: L = sum of coef q
 """
 
 from __future__ import annotations
 
 import os
-from math import prod
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,153 +31,325 @@ from mbd_bridge.engines.mujoco.compiled import (
     SLIDE,
     Compiled,
     Names,
+    check_contents,
     compile_mjcf,
     motion,
     place,
-)
-from mbd_bridge.engines.mujoco.elements import (
-    actuated_joints,
-    effort_limits,
-    list_left_out,
-    read_equalities,
-    rotors,
-    through_gears,
 )
 from mbd_bridge.engines.mujoco.twin import SIZES
 from mbd_bridge.files.checks import check_couplings, check_loops, check_tree
 from mbd_bridge.files.document import LARGEST, Document, LeftOut
 from mbd_bridge.files.elements import UNPHYSICAL, inertia_at, unphysical
-from mbd_bridge.files.input_files import file_beside
-from mbd_bridge.files.whole_file import note_input
-from mbd_bridge.files.xml_reader import MAX_BYTES, MAX_ELEMENTS, Element, decode, parse, read_bytes
-from mbd_bridge.model.description import Configurations, Description, Geometry, Joint, Limits, Link
+from mbd_bridge.files.xml_reader import MAX_BYTES, Element, decode, parse, read_bytes
+from mbd_bridge.model.description import (
+    Configurations,
+    Coupling,
+    Description,
+    Geometry,
+    Joint,
+    Limits,
+    Link,
+    Loop,
+    LoopEnd,
+    Transmission,
+)
 from mbd_bridge.model.spatial import Frame, Inertia
 
-# What an MJCF becomes with the files that it names, before MuJoCo reads and makes all of it.
-#
-# A short file can ask for any number of bodies (``<replicate>``, ``<composite>``, ``<flexcomp>``,
-# ``<attach>`` of files that attach others), and MuJoCo opens whatever ``file=`` says.
 
-FACTORS = {"replicate": True, "composite": False, "flexcomp": False}
-"""Elements with a `count`: whether it is one of all that is inside."""
+def read_equalities(
+    compiled: Compiled, names: Names, left_out: LeftOut, file: str
+) -> tuple[tuple[Loop, ...], tuple[Coupling, ...]]:
+    """Return the loops and gears; what cannot be said here is listed."""
+    model, types = compiled.model, compiled.engine.mjtEq
+    loops: list[Loop] = []
+    couplings: list[Coupling] = []
+    for index in range(model.neq):
+        kind = int(model.eq_type[index])
+        stated = compiled.name("equality", index)
+        label = stated or f"equality {index}"
+        if not model.eq_active0[index]:
+            left_out.add("equality constraints that are not active", label)
+        elif kind in (types.mjEQ_CONNECT, types.mjEQ_WELD):
+            weld = kind == types.mjEQ_WELD
+            name = names.unused(stated or f"{'weld' if weld else 'connect'}{index}")
+            loop = _loop(compiled, names, index, name, weld)
+            welds = {int(model.body_weldid[names.links.index(e.link)]) for e in ends(loop)}
+            if len(welds) == 1:
+                left_out.add("equality constraints of bodies that are one", label)
+            else:
+                loops.append(loop)
+        elif kind == types.mjEQ_JOINT:
+            couplings += _coupling(compiled, names, index, stated, left_out)
+        elif kind == types.mjEQ_TENDON and (equation := linear(compiled, index)) is not None:
+            couplings.append(_of_tendons(names, equation, stated or f"tendons{index}"))
+        else:
+            what = "equality constraints of spatial tendons, polynomials, flexes and distances"
+            left_out.add(what, label)
+    if loops or couplings:
+        left_out.add("softness of equality constraints, which are exact here (solref, solimp)")
+    return tuple(replace(loop, source=file) for loop in loops), tuple(couplings)
 
-FOLDERS = ("assetdir", "meshdir", "texturedir")
-"""Of ``<compiler>``: where files are."""
 
-LARGEST_FILE = 2**28
-"""Bytes of a mesh or an image."""
+def ends(loop: Loop) -> tuple[LoopEnd, LoopEnd]:
+    """Return both sides of a loop."""
+    return loop.predecessor, loop.successor
 
-DEEPEST = 20
-"""Files that include or attach each other."""
 
-SIZE_ATTRIBUTES: dict[tuple[str, ...], int] = {
-    ("hfield", "nrow", "ncol"): 2**25,
-    ("texture", "width", "height"): 2**25,
-    ("numeric", "size"): 2**20,
-    ("size", "nkey"): 2**14,
-    **{
-        ("size", f"nuser_{kind}"): 2**10
-        for kind in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")
-    },
+def _loop(compiled: Compiled, names: Names, index: int, name: str, weld: bool) -> Loop:
+    model = compiled.model
+    data = np.array(model.eq_data[index])
+    first_id, second_id = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    if int(model.eq_objtype[index]) == int(compiled.engine.mjtObj.mjOBJ_SITE):
+        kind = "fixed" if weld and data[10] else "spherical"
+        return Loop(name, kind, _site(model, names, first_id), _site(model, names, second_id))
+    second_id = max(second_id, 0)  # a body that is not named is the world
+    if not weld:
+        first, second = (Frame(np.eye(3), data[k : k + 3]) for k in (0, 3))
+        kind = "spherical"
+    else:
+        first, second = place(data[3:6], data[6:10]), Frame(np.eye(3), data[:3])
+        kind = "fixed" if data[10] else "spherical"  # the weight of the rotation
+    return Loop(
+        name, kind, LoopEnd(names.links[first_id], first), LoopEnd(names.links[second_id], second)
+    )
+
+
+def _site(model: Any, names: Names, site: int) -> LoopEnd:
+    body = int(model.site_bodyid[site])
+    return LoopEnd(names.links[body], place(model.site_pos[site], model.site_quat[site]))
+
+
+def _coupling(
+    compiled: Compiled,
+    names: Names,
+    index: int,
+    given: str,
+    left_out: LeftOut,
+) -> list[Coupling]:
+    """Return a coupling, without leaders where the joint has no partner."""
+    model = compiled.model
+    first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    follower = names.joints[first]
+    c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
+    ref = float(model.qpos0[model.jnt_qposadr[first]])
+    if second < 0 or not (c1 or any(higher)):
+        return [Coupling(names.unused(given or f"{follower}.lock"), follower, (), ref + c0)]
+    if any(higher):
+        left_out.add("couplings by a polynomial", given or f"{follower} of {names.joints[second]}")
+        return []
+    lead = float(model.qpos0[model.jnt_qposadr[second]])
+    name = names.unused(given or f"{follower}.gears")
+    offset = ref + c0 - c1 * lead
+    return [Coupling(name, follower, ((names.joints[second], c1),), offset)]
+
+
+def linear(compiled: Compiled, index: int) -> tuple[dict[int, float], float] | None:
+    """Return coefficients by joint and the constant that their sum is; None if it is not linear."""
+    model = compiled.model
+    c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
+    first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+    sides = [(first, 1.0)] + ([(second, -c1)] if second >= 0 else [])
+    if second >= 0 and any(higher):
+        return None
+    total, constant = dict[int, float](), c0
+    for tendon, factor in sides:
+        constant += factor * float(model.tendon_length0[tendon])
+        start = int(model.tendon_adr[tendon])
+        for k in range(start, start + int(model.tendon_num[tendon])):
+            if int(model.wrap_type[k]) != compiled.engine.mjtWrap.mjWRAP_JOINT:
+                return None
+            joint = int(model.wrap_objid[k])
+            total[joint] = total.get(joint, 0.0) + factor * float(model.wrap_prm[k])
+    total = {joint: coefficient for joint, coefficient in total.items() if coefficient}
+    return (total, constant) if total else None
+
+
+def _of_tendons(names: Names, equation: tuple[dict[int, float], float], name: str) -> Coupling:
+    """Return a coupling of the joint with the largest coefficient."""
+    total, constant = equation
+    largest = max(total, key=lambda joint: abs(total[joint]))
+    follower, scale = names.joints[largest], total.pop(largest)
+    follows = tuple((names.joints[joint], -value / scale) for joint, value in total.items())
+    return Coupling(names.unused(name), follower, follows, constant / scale)
+
+
+# What an MJCF says of actuators that has a place here: joints, largest forces, rotors.
+
+ON_JOINTS = (0, 1)
+"""Transmissions of actuators, by MuJoCo's numbers: joint, and joint in the parent's frame."""
+
+
+def joint_of(compiled: Compiled, actuator: int) -> int | None:
+    """Return the joint that an actuator acts on, None if it is none."""
+    model = compiled.model
+    if int(model.actuator_trntype[actuator]) not in ON_JOINTS:
+        return None
+    return int(model.actuator_trnid[actuator][0])
+
+
+def actuated_joints(compiled: Compiled, names: Names) -> tuple[str, ...] | None:
+    """Return the joints that have an actuator; None if the file has no actuators."""
+    driven = [joint_of(compiled, k) for k in range(compiled.model.nu)]
+    joints = [names.joints[joint] for joint in driven if joint is not None]
+    return tuple(dict.fromkeys(joints)) or None
+
+
+def effort_limits(compiled: Compiled) -> dict[int, float]:
+    """Return the largest force or torque of joints that have one, N or N m."""
+    model = compiled.model
+    limits: dict[int, float] = {}
+    for k in range(model.nu):
+        joint = joint_of(compiled, k)
+        if joint is None or not is_motor(compiled, k):
+            continue
+        gear = abs(float(model.actuator_gear[k][0]))
+        gain = abs(float(model.actuator_gainprm[k][0]))
+        if model.actuator_forcelimited[k]:
+            limits[joint] = gear * float(max(abs(model.actuator_forcerange[k])))
+        elif model.actuator_ctrllimited[k]:
+            limits[joint] = gear * gain * float(max(abs(model.actuator_ctrlrange[k])))
+    for joint in range(model.njnt):
+        if model.jnt_actfrclimited[joint]:
+            limits[joint] = float(max(abs(model.jnt_actfrcrange[joint])))
+    return limits
+
+
+def is_motor(compiled: Compiled, actuator: int) -> bool:
+    """Return whether an actuator's force is its control times a constant, and no more."""
+    model = compiled.model
+    kinds = (model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype)
+    return not any(int(kind[actuator]) for kind in kinds)
+
+
+def rotors(compiled: Compiled, names: Names) -> tuple[Transmission, ...]:
+    """Return the armatures of joints, and of actuators on them, as inertias of rotors at the joint.
+
+    MuJoCo adds them to the diagonal of M. That of a free joint is along the world's axes there,
+    along the body's here.
+    """
+    model = compiled.model
+    of_actuators = through_gears(compiled, "actuator_armature")
+    return tuple(
+        Transmission(f"armature of {names.joints[k]}", names.joints[k], None, armature)
+        for k in range(model.njnt)
+        if int(model.jnt_type[k]) >= BALL
+        and (armature := float(model.dof_armature[model.jnt_dofadr[k]]) + of_actuators.get(k, 0.0))
+    )
+
+
+def through_gears(compiled: Compiled, name: str) -> dict[int, float]:
+    """Return what actuators have by an array of that name, as hinges and slides feel it."""
+    model = compiled.model
+    sums: dict[int, float] = {}
+    for k, value in enumerate(getattr(model, name, ())):  # MuJoCo has them since 4.0
+        joint = joint_of(compiled, k)
+        if joint is not None and int(model.jnt_type[joint]) >= SLIDE and value:
+            gear = float(model.actuator_gear[k][0])
+            sums[joint] = sums.get(joint, 0.0) + gear**2 * float(value)
+    return sums
+
+
+# What an MJCF says that has no counterpart here.
+
+ACTING = {
+    "tendon_stiffness": "springs",
+    "tendon_damping": "damping",
+    "tendon_frictionloss": "friction",
+    "tendon_armature": "armature",
+    "tendon_limited": "limits",
 }
-"""Element and attributes, and how large their product may be: so many numbers are made."""
+"""What a tendon does beside coupling joints."""
+
+OF_ACTUATORS = {"actuator_armature": "armature", "actuator_damping": "damping"}
+"""Arrays of newer versions: what actuators add where they act."""
+
+OF_JOINTS = {"dof_damping": "damping", "dof_frictionloss": "friction"}
+"""What hinges and slides have, and joints of several coordinates may have too."""
+
+POLYNOMIALS = {
+    "jnt_stiffnesspoly": "springs that are not linear",
+    "jnt_springyield": "springs that yield",
+    "dof_dampingpoly": "damping that is not linear",
+    "actuator_dampingpoly": "damping of actuators that is not linear",
+}
+"""Arrays that newer versions of MuJoCo have, and what is listed where one is not zero."""
 
 
-class _Part(NamedTuple):
-    """An element that is still to be looked at.
-
-    Attributes
-    ----------
-    times : how many of it there will be
-    file, model : in which it stands; the file of the model, which includes that one
-    depth : of files in files
-    """
-
-    element: Element
-    times: int
-    file: str
-    model: str
-    depth: int
-
-
-def check_contents(path: str, root: Element, max_bytes: int) -> None:
-    """Refuse an MJCF that names what is no file, or becomes too large.
-
-    Parameters
-    ----------
-    root : the file's outermost element
-    max_bytes : largest size of the files that it includes or attaches
-    """
-    roots = {os.path.realpath(path): root}
-    folders, models = {""}, dict[tuple[str, str], str]()
-    waiting, elements = [_Part(root, 1, path, path, 0)], 0
-    while waiting:
-        part = waiting.pop()
-        element, document = part.element, Document(part.file)
-        tag, times = str(element.tag), part.times
-        count = prod(_whole(text) for text in element.get("count", "").split())
-        if FACTORS.get(tag):
-            times *= count
-        elements += times * (1 if tag not in FACTORS else count)
-        if elements > MAX_ELEMENTS:
-            raise document.error(
-                element, f"the file becomes larger than {MAX_ELEMENTS} elements; ask for fewer"
-            )
-        _check_sizes(document, element, tag)
-        if tag == "compiler":
-            folders.update(element.get(folder, "") for folder in FOLDERS)
-        named = [str(name) for key, name in element.items() if str(key).startswith("file")]
-        for name in filter(None, named):
-            candidates = _files(path, part.file, name, folders)
-            if tag == "model":
-                models.update(
-                    ((part.model, element.get("name", name)), candidate)
-                    for candidate in candidates[:1]
-                )
-        inside = candidates[:1] if tag == "include" and any(named) else []
-        attached = models.get((part.model, element.get("model", "")))
-        if tag == "attach" and attached is not None:
-            inside = [attached]
-        for file in inside:
-            if part.depth == DEEPEST:
-                message = f"files in files, deeper than {DEEPEST}; do they include each other?"
-                raise document.error(element, message)
-            real = os.path.realpath(file)
-            if real not in roots:
-                roots[real] = parse(decode(read_bytes(file, max_bytes), file), file, max_bytes)[0]
-            model = file if tag == "attach" else part.model
-            waiting.append(_Part(roots[real], times, file, model, part.depth + 1))
-        waiting.extend(part._replace(element=kid, times=times) for kid in reversed(element))
+def list_left_out(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
+    """List what is not read."""
+    model = compiled.model
+    coupling = _only_couple(compiled)
+    for k in range(model.ntendon):
+        name = compiled.name("tendon", k) or f"tendon {k}"
+        acting = [what for array, what in ACTING.items() if np.any(getattr(model, array)[k])]
+        for what in acting:
+            left_out.add(f"{what} of tendons", name)
+        if k not in coupling and not acting:
+            left_out.add("tendons", name)
+    touching = np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0))
+    if touching > 1 or model.npair:
+        left_out.add(f"contacts of {touching} geoms")
+    for k in range(model.nu):
+        name = compiled.name("actuator", k) or f"actuator {k}"
+        if joint_of(compiled, k) is None:
+            left_out.add("actuators that act on no joint", name)
+        elif not is_motor(compiled, k):
+            left_out.add("dynamics and control laws of actuators", name)
+        acts_on = joint_of(compiled, k)
+        if acts_on is None or int(model.jnt_type[acts_on]) < SLIDE:
+            for array, what in OF_ACTUATORS.items():
+                if np.any(getattr(model, array, np.zeros(model.nu))[k]):
+                    left_out.add(f"{what} of actuators that act on no hinge or slide", name)
+    _joints(compiled, names, left_out)
+    for body in range(model.nbody):
+        if model.body_gravcomp[body]:
+            left_out.add("compensation of gravity", names.links[body])
+        if model.body_mocapid[body] >= 0:
+            left_out.add("bodies moved from outside (mocap), held here", names.links[body])
+    for what, number in (
+        ("flexible bodies (flex)", model.nflex),
+        ("skins", model.nskin),
+        ("plugins", model.nplugin),
+        ("sensors", model.nsensor),
+    ):
+        if number:
+            left_out.add(f"{number} {what}")
+    if any(np.any(getattr(model, name)) for name in ("key_qvel", "key_act", "key_ctrl")):
+        left_out.add("velocities and controls of keyframes")
+    option = model.opt
+    if option.density or option.viscosity:
+        left_out.add("the fluid around (density, viscosity, wind)")
 
 
-def _files(path: str, naming: str, name: str, folders: set[str]) -> list[str]:
-    """Return the files that MuJoCo may mean by a name, each checked."""
-    files = []
-    for file in dict.fromkeys((naming, path)):
-        for folder in sorted(folders):
-            candidate = os.path.join(os.path.dirname(file), folder, name)
-            if file_beside(candidate, file) is None:
+def _only_couple(compiled: Compiled) -> set[int]:
+    """Return the tendons that are read as couplings, and say nothing else."""
+    model, kind = compiled.model, compiled.engine.mjtEq.mjEQ_TENDON
+    tendons: set[int] = set()
+    for index in np.flatnonzero(model.eq_type == kind):
+        if model.eq_active0[index] and linear(compiled, int(index)) is not None:
+            tendons |= {int(model.eq_obj1id[index]), int(model.eq_obj2id[index])}
+    return {k for k in tendons if k >= 0 and not any(np.any(getattr(model, a)[k]) for a in ACTING)}
+
+
+def _joints(compiled: Compiled, names: Names, left_out: LeftOut) -> None:
+    model = compiled.model
+    for joint in range(model.njnt):
+        dof, kind = int(model.jnt_dofadr[joint]), int(model.jnt_type[joint])
+        if kind < BALL and model.dof_armature[dof]:
+            left_out.add("armature of free joints", names.joints[joint])
+        for array, what in OF_JOINTS.items() if kind < SLIDE else ():
+            if getattr(model, array)[dof]:
+                left_out.add(f"{what} of ball and free joints", names.joints[joint])
+    for array, what in POLYNOMIALS.items():
+        values = np.asarray(getattr(model, array, ()))
+        if not values.any():
+            continue
+        for row in np.flatnonzero(values.reshape(len(values), -1).any(axis=1)):
+            if array.startswith("actuator"):
+                left_out.add(what, compiled.name("actuator", int(row)) or f"actuator {row}")
                 continue
-            if os.path.getsize(candidate) > LARGEST_FILE:
-                raise FileError(f"the file has more than {LARGEST_FILE} bytes", candidate)
-            note_input(candidate)
-            files.append(candidate)
-    return files
-
-
-def _check_sizes(document: Document, element: Element, tag: str) -> None:
-    for (kind, *keys), largest in SIZE_ATTRIBUTES.items():
-        if kind == tag and prod(_whole(element.get(key, "")) for key in keys) > largest:
-            what = " x ".join(keys)
-            raise document.error(element, f"{what}: expected at most {largest}")
-
-
-def _whole(text: str) -> int:
-    """Return a number, 1 of what is none: that is for MuJoCo to refuse."""
-    try:
-        return max(int(float(text)), 1)
-    except (ValueError, OverflowError):
-        return 1
+            joint = int(model.dof_jntid[row]) if array.startswith("dof") else int(row)
+            left_out.add(what, names.joints[joint])
 
 
 VISIBLE_GROUPS = 3

@@ -19,6 +19,13 @@ from mbd_bridge.engines.pinocchio.adopt import from_pinocchio
 from mbd_bridge.engines.pinocchio.drop_in import (
     PreparedModel,
     aba,
+    computeABADerivatives,
+    computeGeneralizedGravityDerivatives,
+    computeJointTorqueRegressor,
+    computeMinverse,
+    computeRNEADerivatives,
+    computeStaticTorque,
+    computeStaticTorqueDerivatives,
     crba,
     joint_forces,
     nle,
@@ -30,15 +37,6 @@ from mbd_bridge.engines.pinocchio.drop_in_constraints import (
     computeConstraintDynamicsDerivatives,
     constraintDynamics,
     initConstraintDynamics,
-)
-from mbd_bridge.engines.pinocchio.drop_in_derivatives import (
-    computeABADerivatives,
-    computeGeneralizedGravityDerivatives,
-    computeJointTorqueRegressor,
-    computeMinverse,
-    computeRNEADerivatives,
-    computeStaticTorque,
-    computeStaticTorqueDerivatives,
 )
 from mbd_bridge.engines.pinocchio.drop_in_kinematics import (
     ccrba,
