@@ -117,10 +117,10 @@ def run(case: Case, **options: Any) -> mbd.simulation.Simulation:
     return case["machine"].simulate(seconds, step=case["h"], **given)
 
 
-def _batch(case: Case) -> End:
+def _batch(case: Case, **more: Any) -> End:
     own = state(case)
     own = {"q": [case["q"]] * 3, "v": [case["v"]] * 3} if own else {"q": [AT.q] * 2}
-    given = own | case["acts"] | by(case)
+    given = own | case["acts"] | by(case) | more
     many = case["machine"].simulate(case["h"] * case["steps"], step=case["h"], **given)
     if not many.finished[1]:
         raise mbd.errors.SolveError(many.status[1])
@@ -131,10 +131,10 @@ def _system(case: Case) -> mbd.System:
     return mbd.System(case["machine"], **case["acts"])
 
 
-def _other_loop(case: Case) -> End:
+def _other_loop(case: Case, **more: Any) -> End:
     model, t = case["machine"].model, 0.0
     integrator = with_method(by(case)["integrator"], by(case)["method"])
-    core = CoupledStep(_system(case), case["q"], case["v"], integrator=integrator)
+    core = CoupledStep(_system(case), case["q"], case["v"], integrator=integrator, **more)
     q, v = case["q"], case["v"]
     for _ in range(case["steps"]):
         q, v = core(q, v, np.zeros(model.nv), np.zeros((len(model.bodies), 6)), case["h"], t)
@@ -142,18 +142,18 @@ def _other_loop(case: Case) -> End:
     return q, v
 
 
-def _paced(case: Case) -> End:
-    machine = mbd.RealTime(_system(case), step=case["h"], **state(case), **by(case))
+def _paced(case: Case, **more: Any) -> End:
+    machine = mbd.RealTime(_system(case), step=case["h"], **state(case), **by(case), **more)
     done = machine.run(case["h"] * case["steps"], rate=1e9)
     if not done.finished:
         raise mbd.errors.SolveError(done.status)
     return done.q[-1], done.v[-1]
 
 
-def _fmu(case: Case) -> End:
+def _fmu(case: Case, **more: Any) -> End:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "it.fmu"
-        _system(case).export_fmu(path, step=case["h"], **state(case), **by(case))
+        _system(case).export_fmu(path, step=case["h"], **state(case), **by(case), **more)
         with Importer(path) as fmu:
             try:
                 fmu.start()
@@ -165,9 +165,9 @@ def _fmu(case: Case) -> End:
             return q, np.array([fmu.get(f"v.{name}") for name in names]).reshape(-1)
 
 
-def _by(**options: Any) -> Callable[[Case], End]:
-    def go(case: Case) -> End:
-        done = run(case, **options)
+def _by(**options: Any) -> Callable[..., End]:
+    def go(case: Case, **more: Any) -> End:
+        done = run(case, **options, **more)
         return done.q[-1], done.v[-1]
 
     return go
@@ -175,7 +175,7 @@ def _by(**options: Any) -> Callable[[Case], End]:
 
 VARIABLE: dict[str, Any] = {"integrator": mbd.integrators.HHT(tolerance=1e-9), "every": 10}
 
-ROADS: dict[str, Callable[[Case], End]] = {
+ROADS: dict[str, Callable[..., End]] = {
     "run": _by(),
     "batch": _batch,
     "other loop": _other_loop,
@@ -204,14 +204,23 @@ NOT_THERE = {
 """What a road refuses, and what it says; "" where it may come across by chance."""
 
 UNGUARDED = {
-    ("step too long, or energy from nowhere", "FMU"): "its importer looks at the energy",
-    ("step too long, or energy from nowhere", "variable"): "steps are as short as they must be",
-    ("accelerations lead off the loops", "FMU"): "C source has no second opinion",
-    ("loops open at the start", "other loop"): "whose loop it is checks the start",
-    ("states of force elements diverge", "variable"): "implicit steps take what is stiff",
+    ("step too long, or energy from nowhere", "FMU"): "late",
+    ("step too long, or energy from nowhere", "variable"): "none",
+    ("accelerations lead off the loops", "FMU"): "unseen",
+    ("loops open at the start", "other loop"): "late",
+    ("states of force elements diverge", "variable"): "none",
 }
-"""Guards that a road does not have, and why."""
+"""Guards that a road does not have, and what happens: its importer looks at an FMU's energy, and C
+source has no second opinion; whose loop it is checks the start; variable steps are as short as they
+must be, and implicit ones take what is stiff."""
 
+NOT_OF_RUNS = {
+    "batch": ": of one trajectory, and q, v are given for many",
+    "other loop": "unexpected keyword argument",
+    "real time": "RealTime: no option named",
+    "FMU": "export_fmu: no option named",
+}
+"""Roads without events and checkpoints, and what they say."""
 
 STEPS: dict[str, Scheme] = {
     "null space": NullSpace("svd"),
@@ -255,7 +264,8 @@ def step_cell(road: str, kind: str) -> str:
     return "=" if ROUNDED.get(road) == 0.0 else "≈"
 
 
-OF_RUNS = ("events, that end it or act", "checkpoints")
+OF_RUNS = {"events, that end it or act": "events", "checkpoints": "checkpoint"}
+"""What runs of one trajectory have, and the option that asks for it."""
 
 
 def cell(road: str, case: str) -> str:
@@ -283,10 +293,12 @@ def table() -> str:
     """Return the table."""
     lines = [" | ".join(["", *ROADS]), " | ".join(["---"] * (len(ROADS) + 1))]
     lines += [" | ".join([case, *(cell(road, case) for road in ROADS)]) for case in CASES]
-    lines += [" | ".join([what, *("yes" if x in RUNS else "" for x in ROADS)]) for what in OF_RUNS]
+    lines += [
+        " | ".join([what, *("yes" if x in RUNS else "no" for x in ROADS)]) for what in OF_RUNS
+    ]
     lines += [" | ".join([f"steps: {x}", *(step_cell(road, x) for road in ROADS)]) for x in STEPS]
     for guard in GUARDS:
-        seen = ["" if (guard, road) in UNGUARDED else "seen" for road in ROADS]
+        seen = [UNGUARDED.get((guard, road), "seen") for road in ROADS]
         lines.append(" | ".join([guard, *seen]))
     return "\n".join(f"| {line} |" for line in lines)
 

@@ -14,7 +14,9 @@ from tests.simulate.roads import (
     CLOSE,
     GUARDS,
     NO_STEPS,
+    NOT_OF_RUNS,
     NOT_THERE,
+    OF_RUNS,
     ROADS,
     ROUNDED,
     RUNS,
@@ -23,6 +25,7 @@ from tests.simulate.roads import (
     VARIABLE,
     ended,
     fresh_bar,
+    of_bar,
     of_steps,
     run,
     table,
@@ -97,6 +100,53 @@ def test_a_road_sees_what_is_wrong(road, guard):
         case, broken = fresh_bar(), wrong_gamma()
     with broken:
         assert re.search(said, ended(road, case))
+
+
+def test_an_fmu_whose_steps_are_too_long_is_refused_a_step_at_last():
+    case, _ = GUARDS["step too long, or energy from nowhere"]
+    assert re.search("the step from .* is not taken .* for steps of 0.02 s", ended("FMU", case))
+
+
+def test_steps_of_variable_length_keep_the_energy_of_what_fixed_ones_blow_up():
+    case, _ = GUARDS["step too long, or energy from nowhere"]
+    (q,), (v,) = ROADS["variable"](case | {"steps": 10})
+    inertia = float(case["machine"].mass_matrix(case["q"])[0, 0])
+    assert 2e4 * q**2 + 0.5 * inertia * v**2 == pytest.approx(2e4 * case["q"][0] ** 2, rel=2e-3)
+
+
+def test_an_fmu_says_nothing_of_accelerations_off_the_loops_and_is_put_back_onto_them():
+    """What they are off is orthogonal to what may move: the projection takes it away."""
+    with wrong_gamma():
+        end = ROADS["FMU"](fresh_bar())
+    apart = np.abs(np.subtract(end, ROADS["run"](of_bar()))).max()
+    assert 1e-10 < apart < 1e-5
+
+
+def test_another_loop_does_not_start_where_the_loops_are_open():
+    case, said = GUARDS["loops open at the start"]
+    assert ended("other loop", case) and not re.search(said, ended("other loop", case))
+
+
+def test_steps_of_variable_length_have_the_states_of_elements_that_are_stiff():
+    case, _ = GUARDS["states of force elements diverge"]
+    short = case | {"h": 0.1 * case["h"], "steps": 10 * case["steps"]}
+    apart = np.subtract(ROADS["variable"](case), ROADS["run"](short))
+    assert np.abs(apart).max() < 1e-5
+
+
+@pytest.mark.parametrize("what", OF_RUNS)
+@pytest.mark.parametrize("road", NOT_OF_RUNS)
+def test_events_and_checkpoints_are_of_single_runs_and_others_say_so(road, what):
+    option = OF_RUNS[what]
+    with pytest.raises((MbdError, TypeError), match=NOT_OF_RUNS[road]) as raised:
+        ROADS[road](of_bar(), **{option: {"run": lambda t, q, v: 1.0}})
+    assert option in str(raised.value)
+
+
+def test_each_cell_has_a_test():
+    """A guard that a road does not have has one of its own, above."""
+    assert {*RUNS, *NOT_OF_RUNS} == {*ROADS}
+    assert {*UNGUARDED.values()} == {"late", "none", "unseen"} and len(UNGUARDED) == 5
 
 
 @pytest.mark.parametrize("road", RUNS)
