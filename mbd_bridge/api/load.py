@@ -20,15 +20,15 @@ from mbd_bridge.base.errors import FileError, MissingPackageError, warn
 from mbd_bridge.base.extensions import extension, extensions, of_applications
 from mbd_bridge.files import read
 from mbd_bridge.files.input_files import regular_file
-from mbd_bridge.files.loops_sidecar import with_sidecar
+from mbd_bridge.files.loop_files import with_sidecar
 from mbd_bridge.files.sidecars import (
     FLEXIBLE,
     FORCES,
     existing_sidecar,
     misnamed_sidecars,
     unread_sidecars,
+    with_configurations,
 )
-from mbd_bridge.files.srdf import with_configurations
 from mbd_bridge.files.xml_reader import format_of, read_bytes
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
@@ -142,7 +142,7 @@ def load(
     if flexible is None:
         flexible = existing_sidecar(path, FLEXIBLE) or ()
     if isinstance(flexible, str | PathLike):
-        from mbd_bridge.files.flex_sidecar import read_flexible  # it imports readers of modes
+        from mbd_bridge.files.modal import read_flexible  # it imports readers of modes
 
         flexible = read_flexible(fsdecode(flexible))
     description = with_flexible(description, flexible)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.document import NO_MESH, REFUSED_MESH, Document, parse_numbers, unknown
-from mbd_bridge.files.mesh_paths import MeshFinder
+from mbd_bridge.files.input_files import MeshFinder
 from mbd_bridge.files.xml_reader import Element, line_of
 from mbd_bridge.model.description import Geometry, Joint, Limits, Mimic, Vector3, parallel
 from mbd_bridge.model.spatial import Array, Frame, Inertia

@@ -1,11 +1,11 @@
-"""Modal bases from files: our own table, Nastran (OP2 and BDF), universal files."""
+"""Links that bend, from files: ``NAME.flex.yaml``, modal bases of Nastran and universal files."""
 
 from __future__ import annotations
 
 import os
 import re
-import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,191 +18,30 @@ from mbd_bridge.base.errors import FileError, ModelError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.modal_nastran import MODELS, read_nastran
-from mbd_bridge.files.raw_modes import RawModes, UnitSystem, joined, no_rotation, unit_system
+from mbd_bridge.files.raw_modes import (
+    RawModes,
+    UnitSystem,
+    joined,
+    no_rotation,
+    read_arrays,
+    read_table_of_modes,
+    unit_system,
+    write_arrays,
+    write_table_of_modes,
+)
+from mbd_bridge.files.sidecars import beside
 from mbd_bridge.files.table import reading
-from mbd_bridge.files.tables import Column, ColumnTable, TableWriter, check_output, read_table
-from mbd_bridge.files.whole_file import whole_path
-from mbd_bridge.model.flexible import ModalBasis
-
-# Our own table of modes, as CSV or npz, read and written.
-#
-# CSV (or any table that `files.tables` reads): a row for each node in each mode, modes one below
-# the other.
-#
-#     mode, frequency [Hz], node, x, y, z, mass, ux, uy, uz, rx, ry, rz
-#
-# ``rx``, ``ry``, ``rz`` may be left out: rotations are not known then; or `rotation_known` (0 or
-# 1) says at which nodes. ``modal_mass`` may be given, to check masses. ``ixx``, ``iyy``, ``izz``,
-# ``ixy``, ``ixz``, ``iyz`` (elements of the matrix) are rotary inertias of nodes.
-#
-# npz: the arrays of `ModalBasis` under their names (`stiffness`, or `frequencies` in Hz), all of
-# one system of units; `rotation`, `numbers` and `inertias` may be left out.
-
-PLACE, MOVE, TURN = ("x", "y", "z"), ("ux", "uy", "uz"), ("rx", "ry", "rz")
-INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-NEEDED = ("mode", "frequency", "node", *PLACE, "mass", *MOVE)
-KNOWN = (*NEEDED, *TURN, *INERTIA, "rotation_known", "modal_mass")
-NPZ_ARRAYS = (
-    "nodes", "masses", "displacement", "rotation", "stiffness", "frequencies", "numbers", "inertias"
-)  # fmt: skip
-MAX_BYTES = 2**31
-"""Largest arrays that are read, 2 GB."""
-DIAGONAL = 1e-9
-"""Coupling of modes by their stiffness below this is rounding."""
-
-
-def read_table_of_modes(path: str, unit: UnitSystem) -> RawModes:
-    """Return the modes in a table."""
-    table = read_table(path)
-    for name in NEEDED:
-        table.column(name)
-    unknown = [name for name in table.names if name not in KNOWN]
-    if unknown:
-        raise FileError(
-            f"has columns that a table of modes has not: {', '.join(unknown[:5])}; known are "
-            f"{', '.join(KNOWN)}",
-            path,
-        )
-    turns = [name for name in TURN if name in table.names]
-    if turns and len(turns) < 3:
-        raise FileError(f"has {', '.join(turns)} alone; give {', '.join(TURN)}, or none", path)
-    _check_headings(table, unit)
-    labels, counts = np.unique(table.column("mode"), return_counts=True)
-    numbers = table.column("node")[table.column("mode") == labels[0]]
-    order = np.lexsort((table.column("node"), table.column("mode")))
-    if (counts != len(numbers)).any() or len(np.unique(numbers)) < len(numbers):
-        raise FileError("has modes at different nodes; give each node once in every mode", path)
-    shape = (len(labels), len(numbers))
-
-    def array(*names: str) -> Floats:
-        columns = [table.column(name)[order].reshape(shape) for name in names]
-        return np.stack(columns, axis=-1)
-
-    for name in ("node", *PLACE, "mass", *(n for n in INERTIA if n in table.names)):
-        if np.ptp(array(name), axis=0).any():
-            raise FileError(
-                f"column {name} differs from mode to mode; nodes have one number, place and mass",
-                path,
-            )
-    for name in ("frequency", "modal_mass"):
-        if name in table.names and np.ptp(array(name), axis=1).any():
-            raise FileError(f"column {name} differs within a mode; a mode has one", path)
-    if (labels != np.round(labels)).any() or (numbers != np.round(numbers)).any():
-        raise FileError("columns mode and node: expected whole numbers", path)
-    rotation = array(*TURN) if turns else np.full((*shape, 3), np.nan)
-    if "rotation_known" in table.names:
-        rotation[:, array("rotation_known")[0, :, 0] == 0.0] = np.nan
-    inertias = None
-    if "ixx" in table.names:
-        xx, yy, zz, xy, xz, yz = array(*INERTIA)[0].T
-        inertias = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)
-    return RawModes(
-        path,
-        array("node")[0, :, 0].astype(np.int64),
-        array(*PLACE)[0],
-        array(*MOVE),
-        rotation,
-        array("frequency")[:, 0, 0],
-        modal_mass=array("modal_mass")[:, 0, 0] if "modal_mass" in table.names else None,
-        masses=array("mass")[0, :, 0],
-        inertias=inertias,
-        labels=tuple(int(label) for label in labels),
-    )
-
-
-def read_arrays(path: str) -> RawModes:
-    """Return the modes in an npz file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
-                raise FileError(f"holds more than {MAX_BYTES} bytes", path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays: dict[str, Floats] = {}
-            for name in file.files:
-                values = file[name]
-                if values.dtype.kind not in "fiu":
-                    raise FileError(f"array {name!r}: expected numbers, got {values.dtype}", path)
-                arrays[name] = values.astype(np.float64)
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as problem:
-        raise FileError(f"cannot be read: {problem}", path) from None
-    missing = [name for name in ("nodes", "masses", "displacement") if name not in arrays]
-    unknown = [name for name in arrays if name not in NPZ_ARRAYS]
-    if missing or unknown or ("stiffness" in arrays) == ("frequencies" in arrays):
-        raise FileError(
-            f"expected the arrays nodes, masses, displacement and either stiffness or frequencies "
-            f"(and rotation, numbers, inertias), got {', '.join(arrays) or 'none'}",
-            path,
-        )
-    move = np.asarray(arrays["displacement"])
-    if move.ndim != 3 or arrays["nodes"].ndim != 2:
-        raise FileError("expected nodes (N, 3) and displacement (n, N, 3)", path)
-    count = len(arrays["nodes"])
-    return RawModes(
-        path,
-        np.asarray(arrays.get("numbers", np.arange(count))).astype(np.int64),
-        arrays["nodes"],
-        move,
-        arrays.get("rotation", np.full(move.shape, np.nan)),
-        arrays.get("frequencies"),
-        arrays.get("stiffness"),
-        masses=arrays["masses"],
-        inertias=arrays.get("inertias"),
-        labels=tuple(range(1, len(move) + 1)),
-    )
-
-
-def write_arrays(basis: ModalBasis, path: str) -> None:
-    """Write a modal basis as npz."""
-    arrays = {name: getattr(basis, name) for name in NPZ_ARRAYS if name != "frequencies"}
-    present = {name: value for name, value in arrays.items() if value is not None}
-    with whole_path(path) as near, near.open("wb") as file:
-        np.savez(file, **present)
-
-
-def write_table_of_modes(basis: ModalBasis, path: str | os.PathLike[str]) -> None:
-    """Write a modal basis of natural modes as a table: CSV, Parquet, HDF5, by the suffix."""
-    check_output(path)
-    name, K, M = os.fspath(path), basis.stiffness, basis.mass_matrix()
-    size = np.sqrt(np.diag(K))
-    coupled = np.abs(K / np.outer(size, size) - np.eye(len(K))).max() > DIAGONAL
-    if coupled or basis.masses.ndim > 1 or basis.inertias is not None:
-        raise FileError(
-            "a table holds natural modes with lumped masses; write .npz, which holds stiffness "
-            "and mass matrices and inertias too",
-            name,
-        )
-    hertz = np.sqrt(np.diag(K) / np.diag(M)) / (2.0 * np.pi)
-    count, known = len(basis.nodes), basis.turns
-    assert basis.numbers is not None
-    assert basis.rotation is not None
-    blocks = [
-        np.column_stack(
-            [
-                np.full(count, k + 1.0), np.full(count, hertz[k]), basis.numbers, basis.nodes,
-                basis.masses, basis.displacement[k], np.nan_to_num(basis.rotation[k]), known,
-            ]
-        )
-        for k in range(len(K))
-    ]  # fmt: skip
-    columns = [Column("mode"), Column("frequency", "Hz"), Column("node")]
-    columns += [Column(name, "m") for name in PLACE] + [Column("mass", "kg")]
-    columns += [Column(name) for name in (*MOVE, *TURN, "rotation_known")]
-    with TableWriter(path, columns) as writer:
-        writer.append(np.vstack(blocks))
-
-
-def _check_headings(table: ColumnTable, unit: UnitSystem) -> None:
-    """Refuse units in headings that are not those stated."""
-    words = dict.fromkeys(PLACE, unit.length_word) | {"mass": unit.mass_word, "frequency": "Hz"}
-    for column in table.columns:
-        expected = words.get(column.name)
-        if expected is not None and column.unit not in (None, expected):
-            raise FileError(
-                f"column {column.name} is in {column.unit}, but the unit stated has {expected}; "
-                f"state the right one",
-                table.source,
-            )
-
+from mbd_bridge.files.tables import read_table
+from mbd_bridge.files.yaml_text import Node, read_yaml
+from mbd_bridge.model.flexible import (
+    Beam,
+    Damping,
+    FlexibleLink,
+    ModalBasis,
+    Modes,
+    Section,
+    SectionTable,
+)
 
 # Modes of universal files, by pyuff: nodes (dataset 15, 2411), modes (55, 2414), units (164).
 
@@ -424,3 +263,181 @@ def save_modal_basis(basis: ModalBasis, path: str | os.PathLike[str]) -> None:
         write_arrays(basis, name)
     else:
         write_table_of_modes(basis, name)
+
+
+# ``NAME.flex.yaml`` beside ``NAME.urdf``: links that bend.
+#
+# ::
+#
+#     units: SI                       # m, kg, Pa, s, rad
+#     links:
+#       - link: upper_arm
+#         beam:
+#           start: [0, 0, 0]          # ends of its axis in the link's frame
+#           end: [1.2, 0, 0]
+#           y: [0, 1, 0]              # direction near which the section's y lies; may be left out
+#           E: 70.0e9
+#           G: 26.0e9
+#           density: 2700
+#           section: {tube: {outer: 0.08, inner: 0.07}}
+#         modes: {kind: finite-element, bending_y: 2, bending_z: 2, torsion: 1}
+#         damping: {ratio: 0.01}
+#         stiffening: false
+#         slope: true                 # whether what is attached turns with the section there
+#         stations: {gauge: 0.4}      # m along the beam: links upper_arm.gauge
+#
+# Sections are ``rectangle: {width_y, width_z}``, ``circle: {diameter}``, ``tube: {outer, inner}``,
+# ``i_profile: {height, width, flange, web}``, plain ``{A, Iy, Iz, J}``, or a table along the
+# length: ``{x: [0, 1.2], A: [...], Iy: [...], Iz: [...], J: [...]}`` or ``{file: arm.csv}``, with
+# these as columns of a table beside this file. The keys are the parameters of `FlexibleLink`,
+# `Beam`, `Modes` and `Damping`, with their meanings, units and defaults. In the place of `beam` and
+# `modes` stands ``modal_basis`` where modes come from a file beside it:
+#
+#     - link: arm
+#       modal_basis:
+#         file: arm.op2             # .op2, .uff, .unv, .npz or a table
+#         model: arm.bdf            # of an .op2; may be left out if it has the same name
+#         unit: mm-t                # SI, mm-t, mm-kg or in-lbf
+#         modes: 6                  # the first 6 that deform the link, or [7, 8, 10]
+#         masses: 1.5               # in all, spread evenly; or a list, one for each node
+#         xyz: [0, 0, 0.1]          # where the file's axes are in the link's frame
+#         rpy: [0, 0, 0]
+#         interfaces:               # nodes that follow others, in the link's frame, m
+#           - {at: [0.4, 0, 0], nodes: [12, 13, 17, 18], number: 1000}
+#
+# The keys are the parameters of `mbd.flexible.load_modal_basis` and `ModalBasis.with_interface`.
+
+LINK_KEYS = ("link", "beam", "modal_basis", "modes", "damping", "stiffening", "slope", "stations")
+PLAIN = ("A", "Iy", "Iz", "J")
+SHAPES: dict[str, tuple[Callable[..., Section], tuple[str, ...]]] = {
+    "rectangle": (Section.rectangle, ("width_y", "width_z")),
+    "circle": (Section.circle, ("diameter",)),
+    "tube": (Section.tube, ("outer", "inner")),
+    "i_profile": (Section.i_profile, ("height", "width", "flange", "web")),
+}
+MAX_PLACES = 1000
+"""Most rows of a table of sections."""
+
+
+def read_flexible(path: str | Path) -> tuple[FlexibleLink, ...]:
+    """Return the flexible links that a file describes.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or a beam in it cannot be: file, line and element are named.
+    """
+    root = read_yaml(path)
+    root.in_si(("units", "links"), "m, kg, Pa, s, rad")
+    return tuple(_link(node) for node in root.required("links").items())
+
+
+def _link(node: Node) -> FlexibleLink:
+    table = node.table(LINK_KEYS)
+    name = node.required("link").text()
+    node = node.named(f"link {name!r}")
+    readers: dict[str, Callable[[Node], Any]] = {
+        "modes": _modes,
+        "damping": _damping,
+        "stiffening": Node.flag,
+        "slope": Node.flag,
+        "stations": _stations,
+    }
+    options = {key: readers[key](item) for key, item in table.items() if key in readers}
+    beam = _shape(node, table)
+    with node.placed():
+        return FlexibleLink(name, beam, **options)
+
+
+def _modes(node: Node) -> Modes:
+    counts = ("bending_y", "bending_z", "torsion", "axial", "elements")
+    readers = dict.fromkeys(counts, Node.whole_number)
+    return node.made(partial(Modes, bending_y=None), kind=Node.text, **readers)
+
+
+def _damping(node: Node) -> Damping:
+    return node.made(Damping, ratio=Node.number, alpha=Node.number, beta=Node.number)
+
+
+def _stations(node: Node) -> dict[str, float]:
+    if not isinstance(node.value, dict):
+        raise node.error("expected a table of names and places: {gauge: 0.4}")
+    return {key: station.number() for key, station in node.value.items()}
+
+
+def _shape(node: Node, table: dict[str, Node]) -> Beam | ModalBasis:
+    if "modal_basis" not in table:
+        return _beam(node.required("beam"))
+    if "beam" in table:
+        raise node.error("expected either beam or modal_basis, got both; leave one out")
+    return read_basis(table["modal_basis"])
+
+
+def _beam(node: Node) -> Beam:
+    readers: dict[str, Callable[[Node], Any]] = dict.fromkeys(("start", "end", "y"), Node.vector)
+    readers |= dict.fromkeys(("E", "G", "density"), Node.number)
+    return node.made(Beam, **readers, section=_section, rotary_inertia=Node.flag)
+
+
+def _section(node: Node) -> Section | SectionTable:
+    table = node.table((*SHAPES, *PLAIN, "x", "file"))
+    shapes = [key for key in SHAPES if key in table]
+    if shapes:
+        if len(table) > 1:
+            raise node.error(f"expected one shape, got {', '.join(table)}; keep one of them")
+        make, sizes = SHAPES[shapes[0]]
+        return table[shapes[0]].made(make, **dict.fromkeys(sizes, Node.number))
+    if "file" in table:
+        listed = read_table(beside(table["file"]), max_cells=8 * MAX_PLACES)
+        columns = {key: listed.column(key).tolist() for key in ("x", *PLAIN)}
+    elif "x" in table:
+        columns = {key: node.required(key).numbers() for key in ("x", *PLAIN)}
+    else:
+        return node.made(Section, **dict.fromkeys(PLAIN, Node.number))
+    counts = {len(column) for column in columns.values()}
+    if len(counts) > 1:
+        raise node.error(f"expected lists of one length, got lengths {sorted(counts)}")
+    rows = zip(*(columns[key] for key in PLAIN), strict=True)
+    with node.placed():
+        sections = tuple(Section(A, Iy, Iz, J) for A, Iy, Iz, J in rows)
+        return SectionTable(tuple(columns["x"]), sections)
+
+
+def read_basis(node: Node) -> ModalBasis:
+    """Return the modal basis that a table of the file asks for."""
+    readers: dict[str, Callable[[Node], Any]] = {
+        "file": beside,
+        "model": beside,
+        "unit": Node.text,
+        "modes": partial(_one_or_list, Node.whole_number),
+        "masses": partial(_one_or_list, Node.number),
+        "xyz": Node.vector,
+        "rpy": Node.vector,
+        "interfaces": Node.items,
+    }
+    table = node.table(tuple(readers))
+    if "file" not in table:
+        raise node.error("the key 'file' is missing; name the file with the modes")
+    options = {key: readers[key](item) for key, item in table.items()}
+    interfaces: list[Node] = options.pop("interfaces", [])
+    with node.placed():
+        basis = load_modal_basis(options.pop("file"), **options)
+        for interface in interfaces:
+            basis = _with_interface(basis, interface)
+    return basis
+
+
+def _one_or_list(read: Callable[[Node], Any], node: Node) -> Any:
+    """Return what one value says, or each of a list."""
+    return [read(item) for item in node.items()] if isinstance(node.value, list) else read(node)
+
+
+def _with_interface(basis: ModalBasis, node: Node) -> ModalBasis:
+    """Return a modal basis with a node that follows others."""
+    table = node.table(("at", "nodes", "number"))
+    for key in ("at", "nodes"):
+        if key not in table:
+            raise node.error(f"the key {key!r} is missing; give at: [x, y, z] and nodes")
+    nodes = [number.whole_number() for number in table["nodes"].items()]
+    number = table["number"].whole_number() if "number" in table else None
+    return basis.with_interface(table["at"].vector(), nodes, number)

@@ -30,7 +30,7 @@ from mbd_bridge.files.elements import (
     read_shapes,
     remark_unphysical,
 )
-from mbd_bridge.files.mesh_paths import MeshFinder
+from mbd_bridge.files.input_files import MeshFinder
 from mbd_bridge.files.sdf_document import (
     Files,
     IncludedFile,

@@ -23,7 +23,7 @@ from mbd_bridge.files.document import (
     quote,
     unit_vector,
 )
-from mbd_bridge.files.mesh_paths import PACKAGE_SCHEMES, MeshFinder
+from mbd_bridge.files.input_files import PACKAGE_SCHEMES, MeshFinder
 from mbd_bridge.files.xml_reader import MAX_BYTES, MAX_ELEMENTS, Element, decode, parse, read_bytes
 from mbd_bridge.model.description import Vector3
 from mbd_bridge.model.spatial import Frame, quaternion_matrix

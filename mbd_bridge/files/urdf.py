@@ -61,11 +61,9 @@ from mbd_bridge.files.elements import (
     read_joint,
     read_shapes,
 )
-from mbd_bridge.files.input_files import regular_file
-from mbd_bridge.files.loop_dialects import told_by_others
+from mbd_bridge.files.input_files import MeshFinder, regular_file
+from mbd_bridge.files.loop_files import Sidecar, actuated_names, read_sidecar, told_by_others
 from mbd_bridge.files.loops import read_couplings, read_loops
-from mbd_bridge.files.loops_sidecar import Sidecar, actuated_names, read_sidecar
-from mbd_bridge.files.mesh_paths import MeshFinder
 from mbd_bridge.files.sidecars import existing_sidecar
 from mbd_bridge.files.whole_file import note_input
 from mbd_bridge.files.xml_reader import (

@@ -1,8 +1,10 @@
-"""How a file with a motion is read: options of all calls that read one."""
+"""How a file with a motion is read and smoothed: options of all calls that read one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, get_args
 
+from mbd_bridge.base.errors import StateError, real_number
 from mbd_bridge.base.options import Option, option_group
 from mbd_bridge.solve.wrenches import Axes
 
@@ -10,7 +12,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from mbd_bridge.motion.frames import Frames
-    from mbd_bridge.motion.smoothing import Smooth
     from mbd_bridge.solve.assembly import InitialGuess
 
 REACHED = 1e-9
@@ -201,3 +202,51 @@ class ExternalReadingOptions(TypedDict, total=False):
             "lengths, forces and moments",
         ),
     ]
+
+
+# How positions are smoothed before rates are derived: what a user may ask for.
+
+METHODS = get_args(SmoothMethod)
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """How noise is kept out of velocities and accelerations.
+
+    Attributes
+    ----------
+    method : "auto", smoothing splines where the data are noisy, interpolation where they are not;
+        "spline", smoothing splines for everything that is derived; "savgol", Savitzky-Golay
+        filters; "lowpass", Butterworth filters run forwards and backwards; "off", interpolation
+    cutoff : Hz, at which a sine is halved; None: what noise and motion ask for
+    """
+
+    method: SmoothMethod = "auto"
+    cutoff: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.method, str) or self.method not in METHODS:
+            raise StateError(
+                f"smooth: expected one of {', '.join(METHODS)}, got {self.method!r:.60}"
+            )
+        if self.cutoff is None:
+            return
+        cutoff = real_number("cutoff", self.cutoff, "a positive frequency in Hz", positive=True)
+        object.__setattr__(self, "cutoff", cutoff)
+        if self.method == "off":
+            raise StateError('cutoff: nothing is smoothed with smooth="off"; leave one of them out')
+
+    @staticmethod
+    def of(smooth: "Smooth" = "auto", cutoff: float | None = None) -> "Smoothing":
+        """Return the checked options that a call gives."""
+        if isinstance(smooth, Smoothing):
+            if cutoff is not None:
+                raise StateError("cutoff: stands in smooth=Smoothing(...) already")
+            return smooth
+        method = "off" if smooth is None or smooth is False else smooth
+        return Smoothing("auto" if method is True else method, cutoff)
+
+
+Smooth: TypeAlias = Smoothing | SmoothMethod | bool | None
+"""What callers may give for `smooth`: None and False are "off"."""
+OFF = Smoothing("off")

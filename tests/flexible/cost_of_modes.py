@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 import mbd_bridge as mbd
-from mbd_bridge.files.flex_sidecar import read_flexible
+from mbd_bridge.files.modal import read_flexible
 from tests.flexible.ralf import COMMAND, GUESS
 from tests.robots import OWN
 

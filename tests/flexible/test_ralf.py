@@ -9,7 +9,7 @@ from scipy.integrate import simpson
 import mbd_bridge as mbd
 from mbd_bridge.applications.formulas import structure
 from mbd_bridge.cli import main
-from mbd_bridge.files.flex_sidecar import read_flexible
+from mbd_bridge.files.modal import read_flexible
 from mbd_bridge.model.flexible_links import modes_of
 from tests.flexible.ralf import COMMAND, GUESS, PAPER, null_space
 from tests.robots import OWN

@@ -4,7 +4,7 @@ import pytest
 
 from mbd_bridge.base.errors import MbdWarning
 from mbd_bridge.files import read
-from mbd_bridge.files.mesh_paths import MeshFinder
+from mbd_bridge.files.input_files import MeshFinder
 
 
 @pytest.fixture

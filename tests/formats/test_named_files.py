@@ -18,9 +18,8 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MbdWarning
-from mbd_bridge.files.input_files import LinkError, file_beside
+from mbd_bridge.files.input_files import LinkError, MeshFinder, file_beside
 from mbd_bridge.files.mesh import read_mesh
-from mbd_bridge.files.mesh_paths import MeshFinder
 from tests.bounds import WAIT
 
 SECRET = "SECRET:x:0:0:root:/root:/bin/bash"

@@ -7,7 +7,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.motion.smoothing import BAND
-from mbd_bridge.motion.smoothing.recorded_filter import recorded_filter
+from mbd_bridge.motion.smoothing.recorder import recorded_filter
 from mbd_bridge.motion.smoothing.spline import Samples
 from tests.noise.kinds import delay, judge, through
 from tests.noise.recordings import recorded

@@ -19,7 +19,7 @@ import numpy as np  # noqa: E402
 
 import mbd_bridge as mbd  # noqa: E402
 from mbd_bridge.applications.formulas import structure  # noqa: E402
-from mbd_bridge.files.flex_sidecar import read_flexible  # noqa: E402
+from mbd_bridge.files.modal import read_flexible  # noqa: E402
 from tests.robots import OWN  # noqa: E402
 
 TWO_LINKS = ("theta1", "theta2", "lower.mode1", "lower.mode2", "upper.mode1", "upper.mode2")

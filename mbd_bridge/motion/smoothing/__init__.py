@@ -1,6 +1,6 @@
 """Noise in measured motions: estimated, kept out of rates, and what is left of it as a band."""
 
-from mbd_bridge.motion.smoothing.options import OFF, Smooth, Smoothing
+from mbd_bridge.motion.options import OFF, Smooth, Smoothing
 from mbd_bridge.motion.smoothing.plan import (
     JointToSmooth,
     Plan,

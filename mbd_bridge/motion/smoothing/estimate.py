@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.derivatives import derivatives
+from mbd_bridge.motion.options import Smoothing
 from mbd_bridge.motion.smoothing.interpolation import INTERPOLATED
 from mbd_bridge.motion.smoothing.likelihood import ORDERS, Blocks, Choice
 from mbd_bridge.motion.smoothing.noise import (
@@ -21,8 +22,7 @@ from mbd_bridge.motion.smoothing.noise import (
     repeats,
     rounding_step,
 )
-from mbd_bridge.motion.smoothing.options import Smoothing
-from mbd_bridge.motion.smoothing.recorded_filter import (
+from mbd_bridge.motion.smoothing.recorder import (
     FOUND_RISE,
     RISE,
     Fluctuation,

@@ -15,7 +15,7 @@ from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Body, ModelJoint
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.derivatives import derivatives
-from mbd_bridge.motion.smoothing.clock import EvenClock, better, rows_of_influence, ticks
+from mbd_bridge.motion.options import Smoothing
 from mbd_bridge.motion.smoothing.estimate import (
     SignalPlan,
     data_of,
@@ -29,7 +29,7 @@ from mbd_bridge.motion.smoothing.guard import USUAL, Curve, Guard, Stretch
 from mbd_bridge.motion.smoothing.interpolation import interpolated
 from mbd_bridge.motion.smoothing.likelihood import Choice, local_covariance
 from mbd_bridge.motion.smoothing.noise import FEWEST, rounding_step
-from mbd_bridge.motion.smoothing.options import Smoothing
+from mbd_bridge.motion.smoothing.recorder import EvenClock, better, rows_of_influence, ticks
 from mbd_bridge.motion.smoothing.records import BAND, Channel, CoordinateNoise
 from mbd_bridge.motion.smoothing.signals import Derivatives, Signal, motion_of, signals_of
 from mbd_bridge.motion.smoothing.spline import (

@@ -12,7 +12,7 @@ from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import NAMED, count, some
 from mbd_bridge.model.quaternions import in_child, product
 from mbd_bridge.motion.options import SmoothMethod
-from mbd_bridge.motion.smoothing.clock import EvenClock
+from mbd_bridge.motion.smoothing.recorder import EvenClock
 from mbd_bridge.motion.smoothing.spline import at_times
 
 BAND = 1.959963984540054

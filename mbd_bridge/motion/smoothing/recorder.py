@@ -1,15 +1,11 @@
-"""What a filter before the recording did: to the motion, and to its noise.
+"""What a recorder did to a motion: its time stamps, a filter, fluctuations.
 
-A filter through which exact positions went before they were recorded, and what it took away.
+Time stamps that jitter about a clock: which clock, and how much they are off.
 
-Behind each jump of a derivative a filter leaves a tail. In differences y of high order, in which
-the motion itself is hardly seen, the tail of a filter of order 2 is
-
-    y[n] = -a₁ y[n - 1] - a₂ y[n - 2],    z² + a₁ z + a₂ = (z - e^(sh)) (z - e^(s̄h)),
-
-to rounding, with s its pole and h the step. Windows of rows that obey some such equation tell a
-pole each; if most tell the same, well damped one, it is a filter's, or a drive's. Recorded values
-times 1 + a₁/z + a₂/z², which has the filter's delay, are what went into it.
+A controller samples at even times, but a message's stamp is set a little later by a computer that
+does other things too. Then even times describe the motion better than the stamps. If it is the
+sampling itself that is uneven (and the stamps are right), the stamps describe it better. The
+positions tell which: the noise in their differences is smaller with the right times.
 """
 
 from __future__ import annotations
@@ -25,8 +21,120 @@ import numpy as np
 
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.motion.derivatives import derivatives
-from mbd_bridge.motion.smoothing.noise import even_differences
-from mbd_bridge.motion.smoothing.spline import Samples
+from mbd_bridge.motion.smoothing.noise import FEWEST, Differences, even_differences
+from mbd_bridge.motion.smoothing.spline import (
+    Data,
+    NormalEquations,
+    Samples,
+    parts_of,
+    penalty_weight,
+    reach,
+    usual_step,
+)
+
+JITTER = 1e-4
+"""Share of a step by which stamps are off an even clock, from which on it is asked for."""
+FARTHEST = 0.45
+"""Share of a step by which most stamps may be off; beyond, nobody knows which tick is meant."""
+BEYOND = 0.01
+"""Share of the stamps that may be farther off."""
+BETTER = 0.8
+"""Ratio of the noise with even times and with stamps below which the clock is taken."""
+DRIFT = 1000.0
+"""Ticks in which the clocks of two computers may drift apart: the period at which the smoothing
+spline through the stamps halves a sine."""
+BENDING, KNOTS = 2, 16
+"""Order of the derivative that it penalises (a line is free), and its knots in each period."""
+
+
+@dataclass(frozen=True)
+class EvenClock:
+    """An even clock behind time stamps.
+
+    Attributes
+    ----------
+    period : s, between two ticks
+    jitter : s, standard deviation of the stamps about the ticks
+    """
+
+    period: float
+    jitter: float
+
+
+def ticks(stamps: Floats) -> tuple[Floats, EvenClock] | None:
+    """Return the times (N,) of an even clock at stamps (N,), or None if there is none.
+
+    The times are a smoothing spline through the stamps over the numbers of the ticks: steps of
+    about two periods, where rows are missing, count twice. After a long gap the clock starts anew.
+    """
+    parts = parts_of(stamps, usual_step([stamps]), FEWEST)
+    found = [_ticks(stamps[part]) for part in parts]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
+        return None
+    period, jitter = (float(np.median(x)) for x in zip(*(clock for _, clock in known), strict=True))
+    times = np.concatenate([times for times, _ in known])
+    return None if np.diff(times).min() <= 0.0 else (times, EvenClock(period, jitter))
+
+
+def _ticks(stamps: Floats) -> tuple[Floats, tuple[float, float]] | None:
+    """Return times, period and jitter of a part without long gaps."""
+    if len(stamps) < FEWEST:
+        return None
+    steps = np.diff(stamps)
+    counts = np.maximum(np.round(steps / np.median(steps)), 1.0)
+    for _ in range(2):  # the median is one of the steps, their mean is much better
+        counts = np.maximum(np.round(steps * counts.sum() / (stamps[-1] - stamps[0])), 1.0)
+    number = np.concatenate([[0.0], np.cumsum(counts)])
+    slope = (stamps[-1] - stamps[0]) / number[-1]
+    line = stamps[0] + slope * number
+    if np.sqrt(np.mean((stamps - line) ** 2)) < JITTER * slope:  # a spline is nearer yet
+        return None
+    times = line + _smooth(number, stamps - line)
+    off = stamps - times
+    period = float((times[-1] - times[0]) / (number[-1] - number[0]))
+    jitter = float(np.std(off))
+    if jitter < JITTER * period or np.mean(np.abs(off) > FARTHEST * period) > BEYOND:
+        return None
+    return times, (period, jitter)
+
+
+def rows_of_influence() -> int:
+    """Return how many rows away a stamp has an influence on a tick."""
+    return math.ceil(reach(penalty_weight(1.0 / DRIFT, BENDING, 1.0), BENDING, 1.0))
+
+
+def better(stamps: Sequence[Floats], even: Sequence[Floats], values: Sequence[Floats]) -> bool:
+    """Return whether signals (N, n) in blocks are less noisy at even times than at stamps (N,)."""
+    first, second = (
+        np.stack([Differences(t).moving_noise(x) for t, x in zip(times, values, strict=True)])
+        for times in (stamps, even)
+    )
+    moves = (first > 0.0) & (second > 0.0)
+    if not moves.any():
+        return False
+    ratios = second[moves] / first[moves]
+    return bool(ratios.min() < BETTER and ratios.min() * ratios.max() < 1.0)
+
+
+def _smooth(number: Floats, values: Floats) -> Floats:
+    """Return values (N,) as a slowly bending line over the numbers of their ticks."""
+    data = Data(Samples(number), values, np.ones(len(values)))
+    weight = penalty_weight(1.0 / DRIFT, BENDING, 1.0)
+    spline = NormalEquations(data, BENDING, DRIFT / KNOTS).solve(weight)
+    return np.asarray(spline.at_data((0,))[0])
+
+
+# A filter through which exact positions went before they were recorded, and what it took away.
+#
+# Behind each jump of a derivative a filter leaves a tail. In differences y of high order, in which
+# the motion itself is hardly seen, the tail of a filter of order 2 is
+#
+#     y[n] = -a₁ y[n - 1] - a₂ y[n - 2],    z² + a₁ z + a₂ = (z - e^(sh)) (z - e^(s̄h)),
+#
+# to rounding, with s its pole and h the step. Windows of rows that obey some such equation tell a
+# pole each; if most tell the same, well damped one, it is a filter's, or a drive's. Recorded
+# values times 1 + a₁/z + a₂/z², which has the filter's delay, are what went into it.
 
 DIFFERENCES = 8
 """Order of the differences."""
@@ -40,7 +148,7 @@ DAMPED = 0.3
 """Damping ratio, at least: machines vibrate with less."""
 SLOW = 0.4
 """Frequency of the pole relative to the sampling rate, at most: quicker ones end in few rows."""
-ALIKE, MOST, FEWEST = 0.05, 0.7, 10
+ALIKE, MOST, FEWEST_WINDOWS = 0.05, 0.7, 10
 """Relative difference of poles that are the same, and the share and number of windows with it."""
 SAME = 0.25
 """Periods of the pole over which the largest of what was taken away counts."""
@@ -102,12 +210,12 @@ def recorded_filter(
     columns = [x for block in itertools.compress(values, even) for x in block.T]
     poles = [_poles(column, step) for column in columns]
     every = np.concatenate(poles) if poles else np.zeros(0, dtype=complex)
-    if len(every) < FEWEST:
+    if len(every) < FEWEST_WINDOWS:
         return None
     usual = complex(np.median(every.real), np.median(every.imag))
     alike = np.abs(every - usual) < ALIKE * abs(usual)
     frequency, damping = abs(usual) / (2.0 * math.pi), -usual.real / abs(usual)
-    if np.count_nonzero(alike) < max(FEWEST, MOST * len(every)) or frequency * step > SLOW:
+    if np.count_nonzero(alike) < max(FEWEST_WINDOWS, MOST * len(every)) or frequency * step > SLOW:
         return None
     return RecordedFilter(frequency, damping)
 
@@ -165,7 +273,7 @@ SMALL = 0.1
 MATTERS, DOUBTFUL = 3e-4, 0.01
 """Accelerations, relative to the largest, from which on bands know of it, and from which on it is
 said."""
-BEYOND = 1.2
+BEYOND_STATED = 1.2
 """Ratio of the squares of these accelerations to those of the stated errors from which on they
 count."""
 
@@ -233,7 +341,7 @@ def fluctuation(
         size < MATTERS * largest
         or math.sqrt(velocity) > SMALL * range_of_rates
         or math.sqrt(value) < rounding
-        or acceleration < BEYOND * variance()
+        or acceleration < BEYOND_STATED * variance()
     ):
         return None
     value, velocity, acceleration = powers[lowest:].sum(axis=0)  # motion and noise are both in it
