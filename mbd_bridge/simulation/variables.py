@@ -332,12 +332,13 @@ def residuals_function(system: System) -> Traceable:
 
 
 def memory_function(system: System, rows: tuple[int, ...], scheme: Scheme) -> Traceable:
-    """Return memory(q, v, t, ...) -> the memory of a motion that begins at a state."""
+    """Return memory(q, v, t, ...) -> that of a motion that begins at a state, but for a basis."""
     step = SystemStep(system, rows, scheme)
+    size = step.memory.size - (step.memory.kept if step.basis else 0)
 
     def function(q: Array, v: Array, t: Array, *rest: Array) -> tuple[Array]:
         acts, z = _acting(system, rest)
-        return (step.start(acts, q, v, t[0], z),)
+        return (step.start(acts, q, v, t[0], z)[:size],)
 
     return function
 

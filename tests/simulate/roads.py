@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,15 +227,17 @@ STEPS: dict[str, Scheme] = {
     "null space": NullSpace("svd"),
     "null space, z' alone": NullSpace("projection", coordinates="independent"),
     "KimYoo97 as printed": NullSpace("projection", coordinates="independent", form="printed"),
+    "implicit in the null space": NullSpace("svd", mbd.integrators.HHT()),
+    "implicit, z' alone": NullSpace("qr", mbd.integrators.HHT(), coordinates="independent"),
     "a kept matrix": mbd.integrators.KeptMatrix(),
 }
 """Kinds of steps beside the default's."""
 
 NO_STEPS = {
-    ("null space", "variable"): "goes with method='multipliers' only",
-    ("null space, z' alone", "variable"): "goes with method='multipliers' only",
-    ("KimYoo97 as printed", "variable"): "goes with method='multipliers' only",
-    ("a kept matrix", "variable"): "goes with method='multipliers' only",
+    ("KimYoo97 as printed", "variable"): "form='printed' is KimYoo97's",
+    ("a kept matrix", "variable"): "unexpected keyword argument 'tolerance'",
+    ("implicit in the null space", "Python"): "reference=True goes with integrator=",
+    ("implicit, z' alone", "Python"): "reference=True goes with integrator=",
     ("null space, z' alone", "Python"): "goes with compiled steps",
     ("KimYoo97 as printed", "Python"): "goes with compiled steps",
     ("a kept matrix", "Python"): "reference=True goes with integrator=",
@@ -245,11 +248,12 @@ NO_STEPS = {
 def of_steps(road: str, kind: str) -> End:
     """Return the end of the four-bar's motion by a kind of steps."""
     scheme = STEPS[kind]
-    if road == "variable":  # implicit steps by a basis, or with a matrix that is kept
-        basis = scheme.basis if isinstance(scheme, NullSpace) else "svd"
-        hht = mbd.integrators.HHT(tolerance=1e-9)
-        options = {"integrator": hht, "method": basis}
-        done = run(of_bar(), **options)
+    if road == "variable":
+        if not isinstance(scheme, NullSpace):
+            scheme = replace(scheme, tolerance=1e-9)
+        done = run(
+            of_bar(), integrator=replace(scheme, integrator=VARIABLE["integrator"]), every=10
+        )
     elif road == "Python":
         done = run(of_bar(), integrator=scheme, reference=True)
     else:

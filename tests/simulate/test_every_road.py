@@ -85,7 +85,7 @@ OF_STEPS = [(road, kind) for road in ROADS for kind in STEPS if road != "run"]
 @pytest.mark.parametrize(("road", "kind"), OF_STEPS)
 def test_a_road_takes_a_kind_of_steps_or_refuses_it(road, kind):
     if (kind, road) in NO_STEPS:
-        with pytest.raises(MbdError, match=NO_STEPS[kind, road]):
+        with pytest.raises((MbdError, TypeError), match=NO_STEPS[kind, road]):
             of_steps(road, kind)
         return
     for one, other in zip(of_steps(road, kind), of_steps("run", kind), strict=True):

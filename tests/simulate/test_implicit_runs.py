@@ -228,7 +228,6 @@ def test_events_and_requested_loads_go_with_implicit_steps(bar):
         (lambda: mbd.integrators.Newmark(refresh=-1), "refresh"),
         (lambda: mbd.integrators.Newmark(tolerance=0.0), "tolerance"),
         (lambda: oscillator(1.0).simulate(1.0, integrator="newmrk"), "newmark"),
-        (lambda: oscillator(1.0).simulate(1.0, integrator="hht", method="svd"), "multipliers"),
         (lambda: oscillator(1.0).simulate(1.0, q=[[0.0]], integrator="abm"), "newmark"),
         (
             lambda: oscillator(1.0).simulate(

@@ -17,6 +17,7 @@ from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import by_multipliers, closed_acceleration, rows_of
 from tests import independent
 from tests.benchmarks import null_space
+from tests.forces.relaxing import Maxwell
 from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar, rssr
 from tests.robots import OWN
 from tests.simulate.starts import STARTS
@@ -258,9 +259,7 @@ def test_the_criteria_are_settings():
         NullSpace("svd", ratio=2.0)
     with pytest.raises(StateError, match="use one of svd, qr, projection"):
         NullSpace("svg")
-    with pytest.raises(StateError, match="'hht' goes with method='multipliers' only: their iterat"):
-        NullSpace("svd", mbd.integrators.HHT())
-    with pytest.raises(StateError, match="explicit one without a memory"):
+    with pytest.raises(StateError, match=r"explicit one without a memory, .* or an implicit one"):
         NullSpace("svd", mbd.integrators.KeptMatrix())
     with pytest.raises(StateError, match="has 'svd'; leave one of them out"):
         bar[0].simulate(1.0, integrator=NullSpace("svd"), method="qr", **bar[1])
@@ -337,14 +336,53 @@ def test_a_stage_needs_no_more_operations_than_was_promised():
 
 
 @pytest.mark.parametrize("name", ["crank_rocker", "bricard", "rssr", "ralf"])
-def test_implicit_iterations_by_a_basis_need_what_the_page_prints(name):
-    """So they are refused: see also the car, which would gain."""
-    one, other = null_space.iteration(*counted(name))
-    printed = re.search(rf"^\| `{name}` \| (\d+) \| (\S+) times \|$", PAGE, re.MULTILINE)
-    assert (int(printed[1]), float(printed[2])) == (one, round(other / one, 2))
+def test_implicit_steps_by_a_basis_need_what_the_page_prints(name):
+    one, *others = null_space.implicit(*counted(name))
+    printed = re.search(rf"^\| `{name}` \| (\d+) \| (\S+) times \| (\S+) \|$", PAGE, re.MULTILINE)
+    assert int(printed[1]) == one
+    assert [float(printed[2]), float(printed[3])] == [round(other / one, 2) for other in others]
+
+
+@pytest.mark.parametrize("name", ["crank_rocker", "bricard", "rssr", "ralf"])
+@pytest.mark.parametrize("basis", BASES)
+def test_implicit_steps_by_a_basis_have_the_digits_of_multipliers(name, basis):
     machine, start = moving(name)
-    with pytest.raises(StateError, match="with more operations in most machines"):
-        machine.simulate(0.1, method="svd", integrator="hht", **start)
+    given = {"integrator": "newmark", **start}
+    whole, run = (machine.simulate(0.1, method=m, **given) for m in ("multipliers", basis))
+    assert np.abs(run.q - whole.q).max() < 1e-11
+    assert np.abs(run.v - whole.v).max() < 1e-9 * np.abs(run.v).max()
+    assert run.closure.max() < 3.0 * whole.closure.max() + 1e-15
+    assert run.facts["decompositions"] >= 1
+    assert "jacobians" not in run.facts
+
+
+@pytest.mark.parametrize("name", ["crank_rocker", "bricard", "rssr"])
+@pytest.mark.parametrize("basis", BASES)
+def test_implicit_steps_of_independent_velocities_are_of_the_second_order(name, basis):
+    machine, start = moving(name)
+    exact, errors = machine.simulate(0.4, **start | {"step": 2.5e-4}).q[-1], []
+    scheme = NullSpace(basis, mbd.integrators.Newmark(), coordinates="independent")
+    for h in (1e-3, 5e-4):
+        run = machine.simulate(0.4, integrator=scheme, **start | {"step": h})
+        errors.append(np.abs(run.q[-1] - exact).max())
+        assert run.closure.max() < 1e-12
+    assert 3.5 < errors[0] / errors[1] < 4.6
+
+
+@pytest.mark.parametrize("coordinates", ["all", "independent"])
+def test_implicit_steps_by_a_basis_take_prescribed_motions_and_stiff_elements(coordinates):
+    """Beside the same steps by multipliers, and short explicit ones."""
+    bar = four_bar(1, 2, 1.7, 2.5)
+    given = {"prescribed": {"crank": "0.5 + 4*t"}, "forces": [Maxwell("elbow", 300.0, 2.0)]}
+    formula = mbd.integrators.Newmark(iterations=4)
+    scheme = NullSpace("qr", formula, coordinates=coordinates)
+    exact, whole, run = (
+        bar.simulate(0.3, step=h, every=round(1e-3 / h), integrator=s, loads=["elbow"], **given)
+        for h, s in ((1e-4, "rk4"), (1e-3, formula), (1e-3, scheme))
+    )
+    assert np.abs(run.q - exact.q).max() < 1e-9
+    one, other = (found.joint_loads("elbow").force for found in (run, whole))
+    assert np.abs(one - other).max() < 1e-9 * np.abs(other).max()
 
 
 def counted(name):

@@ -284,6 +284,7 @@ class FmuModel:
             "UNKNOWNS": unknowns,
             "ACCELERATION": acceleration,
             "FACTORS": factors,
+            "BASIS": int(isinstance(self.scheme, NullSpace) and factors > 0),
             "PARTS": 2**MOST_HALVINGS,
             "LOOK": EACH,
             "SCRATCH": scratch,
@@ -379,7 +380,7 @@ class FmuModel:
     @property
     def _memory_places(self) -> tuple[int, int, int]:
         """How many numbers a of the memory there are, where the accelerations q̈ begin, and how many
-        numbers of Newton's matrix are at its end.
+        numbers of Newton's matrix, or of a basis, are at its end.
         """
         memory = SystemStep(self.system, self.equations.rows, self.scheme).memory
         return memory.unknowns, 0 if memory.one else memory.unknowns, memory.kept

@@ -127,7 +127,7 @@ class LookBack:
 
     def _rings(self, own: Array) -> Array:
         """Return which trajectories may end with velocities that ring."""
-        if not isinstance(self.scheme, ImplicitScheme):
+        if not isinstance(self.scheme.formula, ImplicitScheme):
             return np.zeros(len(own), dtype=bool)
         memory = carried(self.lanes.ends[own])[:, self.system.nz :]
         scale = self.system.model.velocity_scale

@@ -154,7 +154,7 @@ class BalanceTerms(NamedTuple):
     @staticmethod
     def of(system: System, scheme: Scheme) -> BalanceTerms:
         """Return the terms for steps of a scheme."""
-        if isinstance(scheme, ImplicitScheme) and system.passive:
+        if isinstance(scheme.formula, ImplicitScheme) and system.passive:
             return BalanceTerms(True, True, GAINED_ENERGY)
         return BalanceTerms(False, scheme.damps, LOST_ENERGY)
 

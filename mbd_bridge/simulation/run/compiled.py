@@ -317,14 +317,16 @@ SHORTEST = 2.0**-24
 class VariableRun(MotionRun):
     """Steps that satisfy a tolerance, on their way."""
 
-    def __init__(self, problem: Problem, scheme: ImplicitScheme) -> None:
-        assert scheme.tolerance is not None
+    def __init__(self, problem: Problem, scheme: Scheme) -> None:
+        formula = scheme.formula
+        assert isinstance(formula, ImplicitScheme)
+        assert formula.tolerance is not None
         self._scheme = scheme
         trajectory, system = problem.trajectory, problem.trajectory.system
         if system.sampled:
             raise StateError("tolerance: steps of variable length do not go with mbd.Sampled")
-        self._tolerance = scheme.tolerance
-        number = scheme.coefficients
+        self._tolerance = formula.tolerance
+        number = formula.coefficients
         c = abs(number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0)
         self._error = max(c, LEAST)
         step = SystemStep(system, problem.rows, scheme)

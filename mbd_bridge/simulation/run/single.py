@@ -56,7 +56,6 @@ from mbd_bridge.simulation.steps.schemes import (
     METHODS,
     RK4,
     SCHEMES,
-    ImplicitScheme,
     Integrator,
     NullSpace,
     Scheme,
@@ -85,7 +84,7 @@ def solution_method(options: MethodOptions, kept: bool) -> SolutionMethod:
         name = one_of("integrator", integrator, known, StateError)
     else:
         name = scheme_name(scheme)
-    in_python = name in INTEGRATORS or isinstance(scheme, Integrator | NullSpace)
+    in_python = name in INTEGRATORS or (scheme and isinstance(scheme.formula, Integrator))
     correction = check_correction(options["correction"])
     history = flag("history", options["history"])
     tolerance = real_number("tolerance", options["tolerance"], "a positive number", positive=True)
@@ -279,7 +278,7 @@ def _begun(problem: Problem, method: SolutionMethod) -> MotionRun:
     scheme = method.scheme
     if not method.compiled:
         return PythonRun(problem, method)
-    if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
+    if getattr(scheme.formula, "tolerance", None) is not None:
         return VariableRun(problem, scheme)
     return CompiledRun(problem, scheme)
 

@@ -184,11 +184,12 @@ class SystemStep:
                 self.basis = NullSpaceMemory(system, rows, scheme)
             scheme = scheme.integrator
         self._remembering: ImplicitStep | ExplicitNewmarkStep | None = None
+        self.implicit = isinstance(scheme, ImplicitScheme)
         if isinstance(scheme, ImplicitScheme):
             if velocity_rows is None:
                 velocity_rows = tuple(row for row in rows if system.model.velocity_rows[row])
-            self._name = f"{scheme} {velocity_rows}"
-            self._remembering = ImplicitStep(system, rows, scheme, velocity_rows)
+            self._name = f"{self._name} {velocity_rows}"
+            self._remembering = ImplicitStep(system, rows, scheme, velocity_rows, self.basis)
         elif isinstance(scheme, ExplicitNewmark):
             self._remembering = ExplicitNewmarkStep(system, rows)
         self.memory = NO_MEMORY if self._remembering is None else self._remembering.memory
@@ -200,7 +201,7 @@ class SystemStep:
         self.matrix: KeptMatrixMemory | None = None
         if isinstance(scheme, KeptMatrix):
             self.matrix = KeptMatrixMemory(system, rows, scheme)
-        self.beside = self.matrix if self.basis is None else self.basis
+        self.beside = self.matrix if self.basis is None or self.implicit else self.basis
         if self.beside is not None:
             self.memory = Memory(0, True, 0, self.beside.size)
 
@@ -363,7 +364,12 @@ class SystemStep:
         if self._formula is not None:
             slope = slopes(acting.model, self.rows, *acting.stage())
             return explicit_start(self._formula, acting.model, slope, q, v, t, z)
-        return NONE if self._remembering is None else self._remembering.start(acting, q, v, t, z)
+        if self._remembering is None:
+            return NONE
+        start = self._remembering.start(acting, q, v, t, z)
+        if self.basis is None:
+            return start
+        return np.concatenate([start[: self._own], self.basis.start(acting, q)])
 
     def begun(self, start: Array, before: Array | None = None) -> Array:
         """Return memories from what the kernel of the start gives: of bases by LAPACK.
@@ -372,7 +378,16 @@ class SystemStep:
         ----------
         before : a memory that goes on
         """
-        return start if self.beside is None else self.beside.first(start, before)
+        kept, own = self.basis or self.beside, self._own
+        if kept is None:
+            return start
+        before = None if before is None or not len(before) else before[own:]
+        return np.concatenate([start[..., :own], kept.first(start[..., own:], before)], axis=-1)
+
+    @property
+    def _own(self) -> int:
+        """Numbers of an implicit step in front of those of a basis."""
+        return self.memory.size - self.memory.kept if self.implicit else 0
 
     def start_kernel(self) -> Kernel:
         """Return the kernel of the memory with which a motion begins: see `acts.kernel_of`."""
@@ -395,7 +410,7 @@ class Start:
     """
 
     def __init__(self, trajectory: Trajectory, step: SystemStep) -> None:
-        self.implicit = isinstance(step.scheme, ImplicitScheme)
+        self.implicit = step.implicit
         self.explicit = None if self.implicit else scheme_name(step.scheme)
         self._trajectory, self._memory, self._step = trajectory, step.memory, step
         self.beside = step.beside
@@ -440,15 +455,16 @@ class Start:
 
     def counted(self, now: Now) -> dict[str, int]:
         """Return how often constraints have been decomposed, or matrices factorised, where kept."""
-        if self.beside is None:
+        step, memory = self._step, now.carried[self._nz :]
+        if step.basis is None and self.beside is None:
             return {}
-        kind = "factorisations" if self._step.basis is None else "decompositions"
-        return {kind: int(now.carried[self._nz])}
+        kind = "factorisations" if step.basis is None else "decompositions"
+        return {kind: int(memory[-step.basis.size if step.basis else 0])}
 
     def jacobians(self, now: Now) -> int | None:
         """Return how many Jacobians have been formed since memories began; None: one a step."""
         factors = self._memory.factors(now.carried[self._nz :])
-        return int(factors[0]) if len(factors) else None
+        return int(factors[0]) if len(factors) and self._step.basis is None else None
 
     def like(self, now: Now, other: Now) -> Now:
         """Return a state with its memory, in which a is beside q̈ by what it is in another one.

@@ -14,6 +14,14 @@ the rows by their Schur complement S = Φ_q J⁻¹ Φ_qᵀ. With the same factor
 Φ = 0, Φ_q v = 0 and Φ_q q̈ = γ: rows of positions alone leave velocities open by h², accelerations
 by h.
 
+By a basis of the null space of the rows, N from a decomposition that is kept (`null_space`), there
+is no Schur complement, and J may be singular off the rows (LeeJoo90, KimYoo97):
+
+    Nᵀ J N Δz = -Nᵀ (R - J I_R Φ),   Δx = N Δz - I_R Φ,   Δλ = -(Φ_q V1)⁻ᵀ V1ᵀ (R + J Δx)
+
+With all velocities that is the same step. With independent ones the scheme integrates z = V2ᵀ q
+alone: the equations are those of q̇' and q̈' on the rows with the same V2ᵀ q̇', V2ᵀ q̈'.
+
 What a step hands on beside the state, its memory, is a and q̈ (ż likewise), λ (a first guess) and
 the generalised forces F of all that works, for the work δ · (F + F') / 2: of passive force elements
 the energy tells (`guards.energy`).
@@ -36,7 +44,7 @@ from mbd_bridge.kernels.expression import operate
 from mbd_bridge.kernels.tracing import Conditional, Traceable
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.simulation.acts import Acting
+from mbd_bridge.simulation.acts import Acting, Numbers
 from mbd_bridge.simulation.steps.memory import (
     Begin,
     KeptFactors,
@@ -45,12 +53,14 @@ from mbd_bridge.simulation.steps.memory import (
     good_enough,
     mobility,
 )
+from mbd_bridge.simulation.steps.null_space import NullSpaceMemory
 from mbd_bridge.simulation.steps.runge_kutta import CORRECTIONS, normalised, slopes
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme
 from mbd_bridge.simulation.system import System
-from mbd_bridge.solve.closed import needs_support, support
+from mbd_bridge.solve.closed import near_dependence, needs_support, support
 from mbd_bridge.solve.factor import Eliminated, eliminate, not_zero, solved, solved_columns
-from mbd_bridge.solve.tolerances import SQUARES_IN_RISK, STEP_RISK, UNCLOSED_RISK
+from mbd_bridge.solve.null_space import Kept, transposed
+from mbd_bridge.solve.tolerances import STEP_RISK, UNCLOSED_RISK
 
 NONE = np.zeros(0)
 
@@ -79,13 +89,77 @@ class KeptRows(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """J, Y = J⁻¹ Φ_qᵀ, S = Φ_q Y, Φ_q, and the diagonal of S."""
+    """J, Y = J⁻¹ Φ_qᵀ, S = Φ_q Y, the diagonal of S; where M is singular W Φ_qᵀ, which J has."""
 
     J: Eliminated
     Y: Array
     S: Eliminated | None
     phi_q: Array
-    diagonal: Array
+    pivots: Array
+    weights: Array | None = None
+
+    def change(self, R: Array, left: Array) -> tuple[Array, Array]:
+        """Return the changes of the unknowns and of λ' that take R and what is left away."""
+        if self.S is None:
+            return -solved(self.J, R), NONE
+        if self.weights is not None:
+            R = R + self.weights @ left
+        free = solved(self.J, R)
+        more = solved(self.S, left - self.phi_q @ free)
+        return -(free + self.Y @ more), more
+
+    def closing(self, left: Array) -> tuple[Array, Array]:
+        """Return the changes that take what is left off the rows; they leave R."""
+        assert self.S is not None, "there are rows"
+        more = solved(self.S, left)
+        return -(self.Y @ more), more
+
+    def onto(self, left: Array) -> Array:
+        """Return the change of the unknowns that takes what little is left off the rows."""
+        return self.closing(left)[0]
+
+    def reciprocals(self) -> Array:
+        """Return those of the rows' pivots."""
+        return NONE if self.S is None else self.S.reciprocals
+
+
+class InBasis(NamedTuple):
+    """J, V1 and N with zeros and ones for states of force elements, Φ_q V1, Nᵀ J N.
+
+    Attributes
+    ----------
+    held : whether V2ᵀ q stays where states are put onto the rows, and the equations are of those
+    """
+
+    J: Array
+    V1: Array
+    N: Array
+    inner: Eliminated
+    reduced: Eliminated
+    pivots: Array
+    held: bool
+
+    def change(self, R: Array, left: Array) -> tuple[Array, Array]:
+        """Return the changes of the unknowns and of λ' that take R and what is left away."""
+        particular = self.onto(left)
+        if not self.held:  # else the equations are those of a state on the rows
+            R = R + self.J @ particular
+        along = -(self.N @ solved(self.reduced, self.N.T @ R))
+        return particular + along, -transposed(self.inner, self.V1.T @ (R + self.J @ along))
+
+    def closing(self, left: Array) -> tuple[Array, Array]:
+        """Return the changes that take what is left off the rows; they leave R, or V2ᵀ q."""
+        if not self.held:
+            return self.change(np.zeros(len(self.J)), left)
+        return self.onto(left), np.zeros(len(left))
+
+    def onto(self, left: Array) -> Array:
+        """Return the change of the unknowns that takes what little is left off the rows."""
+        return np.asarray(-(self.V1 @ solved(self.inner, left)))
+
+    def reciprocals(self) -> Array:
+        """Return those of the rows' pivots."""
+        return self.inner.reciprocals
 
 
 class NewtonStep(NamedTuple):
@@ -101,7 +175,7 @@ class NewtonStep(NamedTuple):
     risks: Array
     sizes: tuple[Any, Any, Any]
     R: Array
-    J: Eliminated
+    factors: Factors | InBasis
 
 
 class ImplicitStep:
@@ -111,6 +185,7 @@ class ImplicitStep:
     ----------
     rows : independent rows of the loops
     velocity_rows : those of them that are constraints on velocities alone (Φ = 0 says nothing)
+    basis : what is kept of a basis of their null space; None: they have multipliers
 
     Attributes
     ----------
@@ -123,8 +198,11 @@ class ImplicitStep:
         rows: Sequence[int],
         scheme: ImplicitScheme,
         velocity_rows: Sequence[int] = (),
+        basis: NullSpaceMemory | None = None,
     ) -> None:
         self.system, self.rows, self.scheme = system, tuple(rows), scheme
+        self._basis = basis
+        self._independent = basis is not None and basis.scheme.coordinates == "independent"
         model, self._number = system.model, scheme.coefficients
         self._unknown = model.nv + system.nz
         self._prescribed = list(system.prescribed_velocities)
@@ -143,7 +221,8 @@ class ImplicitStep:
         room = len(model.row_scale) + len(self._prescribed)
         keeps = scheme.jacobian == "kept" and scheme.iterations > 1 and not room
         self._kept = KeptFactors(self._unknown if keeps else 0, model.nv)
-        self.memory = Memory(self._unknown, one, lam, force, room, self._kept.size)
+        beside = self._kept.size if basis is None else basis.size
+        self.memory = Memory(self._unknown, one, lam, force, room, beside)
 
     @cached_property
     def derived(self) -> Traceable:
@@ -187,7 +266,10 @@ class ImplicitStep:
         start = Begin(*begin)
         taken, formed = self._taken(start), self.memory.factors(start.memory)[:1] + 1.0
         mobile = mobility(start.acting(self.system).model, start.q)
-        return self._results(start, taken, KeptJacobian(formed, taken.J, mobile))
+        return self._results(start, taken, KeptJacobian(formed, _plain(taken.factors), mobile))
+
+    def _numbers(self, begin: Begin) -> Numbers:
+        return Numbers(begin.p, begin.held, begin.instant, self.memory.factors(begin.memory))
 
     def _results(
         self, begin: Begin, taken: NewtonStep, kept: KeptJacobian | None = None
@@ -196,6 +278,11 @@ class ImplicitStep:
         end, work = taken.end, zeros(1, begin.q, begin.v)
         work[0] = taken.work
         factors = NONE if kept is None else self._kept.packed(kept)
+        if self._basis is not None:
+            assert isinstance(taken.factors, InBasis), "there is a basis"
+            factors = self._basis.after(
+                self._numbers(begin), end.q, end.v, begin.t[0], taken.factors
+            )
         memory = self.memory.packed(end.a, taken.x, taken.lam, taken.force, factors)
         return end.q, end.v, end.z, memory, work, taken.risks
 
@@ -205,11 +292,12 @@ class ImplicitStep:
         end, x, lam, open_by = self._closed(begin, self._end(begin, x), x, lam, factors)
         work, force = self._work(begin, end, lam)
         risks = zeros(3, begin.q, begin.v)
-        risks[0] = self._near(factors)
+        if len(factors.pivots):
+            risks[0] = near_dependence(factors.pivots, factors.reciprocals(), self._scale**2)
         left = corrections[-1] * (STEP_RISK / self.scheme.converged**2)
         risks[1] = open_by * UNCLOSED_RISK + left
         size = self._size(begin, x)
-        return NewtonStep(end, x, lam, work, force, risks, (size, *corrections), R, factors.J)
+        return NewtonStep(end, x, lam, work, force, risks, (size, *corrections), R, factors)
 
     def _end(self, begin: Begin, x: Array) -> End:
         """Return the end of the step for accelerations x there."""
@@ -226,7 +314,10 @@ class ImplicitStep:
 
     def residual(self, begin: Begin, x: Array, lam: Array) -> Array:
         """Return what accelerations and rates leave of the equations (unknowns,)."""
-        acting, end, t = begin.acting(self.system), self._end(begin, x), begin.t[0]
+        return self._residual(begin, self._end(begin, x), x, lam)
+
+    def _residual(self, begin: Begin, end: End, x: Array, lam: Array) -> Array:
+        acting, t = begin.acting(self.system), begin.t[0]
         a, rates = np.split(x, [acting.model.nv])
         force = acting.residual(self.rows, t, end.q, end.v, end.z, a, lam)
         if not self.system.nz:
@@ -235,30 +326,44 @@ class ImplicitStep:
 
     def _solve(
         self, begin: Begin, J: Eliminated | None
-    ) -> tuple[Array, Array, Factors, tuple[Any, Any], Array]:
+    ) -> tuple[Array, Array, Factors | InBasis, tuple[Any, Any], Array]:
         """Return q̈', ż', λ', the factors, squares of the last two corrections, the last R."""
         x, lam = self.memory.acceleration(begin.memory), self.memory.lam(begin.memory)
         refresh, (by_position, by_velocity) = self.scheme.refresh, self._by(begin)
         by_row = [by_velocity if one else by_position for one in self._of_velocity]
-        factors, went, R = None, (0.0, 0.0), NONE
-        for k in range(self.scheme.iterations):
-            kept = self._kept_rows(begin, self._end(begin, x))
+        factors: Factors | InBasis | None = None
+        went: tuple[Any, Any] = 0.0, 0.0
+        R = NONE
+        # of independent velocities J leaves out how the rows turn: that takes an iteration more
+        for k in range(self.scheme.iterations + self._independent):
+            end = self._end(begin, x)
+            kept = self._kept_rows(begin, end)
             left = zeros(len(by_row), kept.phi, kept.rate, begin.h)
             for j, of_velocity in enumerate(self._of_velocity):
                 left[j] = (kept.rate if of_velocity else kept.phi)[j] / by_row[j]
             if J is None and (factors is None or (refresh and k % refresh == 0)):
                 R, formed = self.derived(x, lam, *begin)
-                factors = self._factors(self._inner(formed, kept), kept)
+                factors = self._factors(begin, formed, kept)
             else:
                 R = self.residual(begin, x, lam)
-                factors = factors if J is None else self._factors(J, kept)
+                factors = factors if J is None else self._of_rows(J, kept)
             assert factors is not None
-            change, more = self._solved(factors, R, left)
+            if self._independent:
+                R = self._residual(begin, *self._on_rows(begin, end, x, kept, factors), lam)
+            change, more = factors.change(R, left)
             x, lam = x + change, lam + more
-            if k < self.scheme.iterations:
-                went = went[1], self._size(begin, change)
+            went = went[1], self._size(begin, change)
         assert factors is not None
         return x, lam, factors, went, R
+
+    def _on_rows(
+        self, begin: Begin, end: End, x: Array, kept: KeptRows, factors: Factors | InBasis
+    ) -> tuple[End, Array]:
+        """Return the end and the accelerations with v' and q̈' put onto the rows."""
+        nv = self.system.model.nv
+        end = end._replace(v=end.v + factors.closing(kept.rate)[0][:nv])
+        kept = self._kept_rows(begin, end)
+        return end, x + factors.closing(kept.phi_q @ x - kept.gamma)[0]
 
     def _bound(self, begin: Begin, R: Array, mobile: Array) -> Any:
         """Return what may be left of the end where the equations are open by R, squared."""
@@ -301,34 +406,24 @@ class ImplicitStep:
         return KeptRows(phi, rate, gamma, np.hstack([phi_q, beside]))
 
     def _closed(
-        self, begin: Begin, end: End, x: Array, lam: Array, factors: Factors
+        self, begin: Begin, end: End, x: Array, lam: Array, factors: Factors | InBasis
     ) -> tuple[End, Array, Array, Any]:
         """Return the end put onto the constraints, its q̈ and λ, and what was open, squared."""
-        if factors.S is None:
+        if not len(factors.pivots):
             return end, x, lam, 0.0
         model, open_by = self.system.model, 0.0
-        Y = factors.Y[: model.nv]
         for _ in range(CORRECTIONS):
             kept = self._kept_rows(begin, end)
             phi = self._by_position * kept.phi
             open_by = ((phi / self._scale) ** 2).sum()
-            dq = -(Y @ solved(factors.S, phi))
-            dv = -(Y @ solved(factors.S, kept.rate))
+            dq = factors.onto(phi)[: model.nv]
+            dv = factors.closing(kept.rate)[0]
             q = normalised(model, end.q + coordinate_rates(model, end.q, dq))
-            end = end._replace(q=q, v=end.v + dv)
-        more = solved(factors.S, kept.phi_q @ x - kept.gamma)
-        x = zeros(len(x), x, Y) + x
-        x[: model.nv] = x[: model.nv] - Y @ more
+            end = end._replace(q=q, v=end.v + dv[: model.nv])
+        change, more = factors.closing(kept.phi_q @ x - kept.gamma)
+        x = zeros(len(x), x, change) + x
+        x[: model.nv] = x[: model.nv] + change[: model.nv]
         return end._replace(a=self._end(begin, x).a), x, lam + more, open_by
-
-    def _near(self, factors: Factors) -> Any:
-        """Return the risk of being near a singular position, as `solve.closed` has it."""
-        if factors.S is None:
-            return 0.0
-        count, squares = len(self._scale), self._scale**2
-        mean = (factors.diagonal / squares).sum() * (1.0 / count)
-        inverse = mean * (factors.S.reciprocals * squares)
-        return (inverse + SQUARES_IN_RISK * inverse * inverse).sum() * (1.0 / count)
 
     def _work(self, begin: Begin, end: End, lam: Array) -> tuple[Any, Array]:
         """Return the work of the step, J, and F at its end."""
@@ -352,31 +447,40 @@ class ImplicitStep:
             force[place] = force[place] - lam[k]
         return force
 
-    def _inner(self, J: Array, kept: KeptRows) -> Eliminated:
-        """Return the factors of J, with support where M is singular."""
-        if self._supported:
-            J = J + self._weighted(kept.phi_q) @ kept.phi_q
-        return eliminate(J)
+    def _factors(self, begin: Begin, J: Array, kept: KeptRows) -> Factors | InBasis:
+        """Return the factors of J and of the rows, or of the basis."""
+        if self._basis is not None:
+            return self._in_basis(self._basis.kept(self.memory.factors(begin.memory)), J, kept)
+        weights = None
+        if self._supported:  # where M is singular
+            weights = support(self.system.model, kept.phi_q, self._scale**2)
+            J = J + weights @ kept.phi_q
+        return self._of_rows(eliminate(J), kept)._replace(weights=weights)
 
-    def _factors(self, J: Eliminated, kept: KeptRows) -> Factors:
+    def _of_rows(self, J: Eliminated, kept: KeptRows) -> Factors:
         if not len(kept.phi):
             return Factors(J, np.zeros((self._unknown, 0)), None, kept.phi_q, NONE)
         Y = solved_columns(J, kept.phi_q.T)
         S = kept.phi_q @ Y
         return Factors(J, Y, eliminate(S), kept.phi_q, np.diagonal(S))
 
-    def _solved(self, factors: Factors, R: Array, left: Array) -> tuple[Array, Array]:
-        """Return the changes of the unknowns and of λ' that take R and what is left away."""
-        if factors.S is None:
-            return -solved(factors.J, R), NONE
-        if self._supported:
-            R = R + self._weighted(factors.phi_q) @ left
-        free = solved(factors.J, R)
-        more = solved(factors.S, left - factors.phi_q @ free)
-        return -(free + factors.Y @ more), more
+    def _in_basis(self, kept: Kept, J: Array, rows: KeptRows) -> InBasis:
+        nv, nz = self.system.model.nv, self.system.nz
+        phi_q = rows.phi_q[:, :nv]
+        B = phi_q @ kept.V1
+        inner, free = eliminate(B), kept.V2.shape[1]
+        V1 = np.vstack([kept.V1, np.zeros((nz, len(B)))])
+        N = zeros((nv + nz, free + nz), kept.V2, phi_q)
+        N[:nv, :free] = kept.V2 - kept.V1 @ solved_columns(inner, phi_q @ kept.V2)
+        N[nv:, free:] = np.eye(nz)
+        reduced = eliminate(N.T @ (J @ N))
+        return InBasis(J, V1, N, inner, reduced, np.diagonal(B), self._independent)
 
-    def _weighted(self, phi_q: Array) -> Array:
-        return support(self.system.model, phi_q, self._scale**2)
+
+def _plain(factors: Factors | InBasis) -> Eliminated:
+    """Return the factors of J of steps without rows."""
+    assert isinstance(factors, Factors), "there are no rows"
+    return factors.J
 
 
 def moved(model: Model, q: Array, delta: Array) -> Array:

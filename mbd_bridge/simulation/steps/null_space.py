@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from mbd_bridge.simulation.steps.runge_kutta import Solver
 from mbd_bridge.simulation.steps.schemes import NullSpace
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.closed import ClosedTerms, rows_of
+from mbd_bridge.solve.factor import Eliminated
 from mbd_bridge.solve.null_space import (
     Kept,
     KeptDecomposition,
@@ -47,6 +48,14 @@ from mbd_bridge.solve.null_space import (
 
 PROJECTED_TURNS = 1
 """Newton's steps of a V2 that was projected: of what it has lost, O(h²), O(h⁴) stays."""
+
+
+class NearRows(Protocol):
+    """What the last stage or iteration found."""
+
+    @property
+    def inner(self) -> Eliminated:
+        """Factors of Φ_q V1."""
 
 
 class NullSpaceMemory:
@@ -127,7 +136,7 @@ class NullSpaceMemory:
             rate[len(self.rows) :] = 0.0  # those of prescribed motions are integrated from theirs
         return on_loops(kept, phi_q, rate, v)
 
-    def after(self, numbers: Numbers, q: Array, v: Array, t: Any, near: OnNullSpace) -> Array:
+    def after(self, numbers: Numbers, q: Array, v: Array, t: Any, near: NearRows) -> Array:
         """Return the memory for the step from (q, v); near is what the last stage found."""
         kept = self._parts.unpacked(numbers.basis)
         if self.scheme.basis == "projection":
@@ -141,7 +150,7 @@ class NullSpaceMemory:
         phi_q = self._phi_q(numbers.acting(self.system), q)
         return (self._parts.renewed(phi_q, self._parts.unpacked(numbers.basis)),)
 
-    def _lost(self, kept: Kept, v: Array, near: OnNullSpace) -> Any:
+    def _lost(self, kept: Kept, v: Array, near: NearRows) -> Any:
         """Return whether the decomposition has to be renewed."""
         pivots, lost = near.inner.reciprocals, None
         for now, then in zip(pivots, kept.reciprocals, strict=True):

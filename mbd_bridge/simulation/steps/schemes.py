@@ -81,6 +81,11 @@ class Scheme:
         if not least <= value <= most:
             raise StateError(f"{where}: expected {expected}, got {value:g}")
 
+    @property
+    def formula(self) -> Scheme:
+        """What it does with time, whichever way loops are kept."""
+        return self
+
 
 Rate: TypeAlias = Callable[[float, Array], Array]
 """f(c, x) = x' after the part c of a step; c is 0 at its start, 1 at its end."""
@@ -304,7 +309,8 @@ class NullSpace(Scheme):
     ----------
     basis : "svd" (LeeJoo90), "qr", "projection" (KimYoo97): which decomposition, and when it is
         renewed
-    integrator : explicit and without a memory; its stages have the basis of the step's start
+    integrator : explicit and without a memory, or implicit; its stages and iterations have the
+        basis of the step's start
     coordinates : "all": all velocities are integrated; "independent": z' = V2ᵀ q̇, as the papers do
     ratio : svd: part of the velocity that must be in the directions kept (Mani's criterion)
     loss : svd and qr: part of a pivot that may be left of what it was
@@ -313,33 +319,42 @@ class NullSpace(Scheme):
     """
 
     basis: Basis
-    integrator: Integrator = field(default_factory=RungeKutta4)
+    integrator: Integrator | ImplicitScheme = field(default_factory=RungeKutta4)
     coordinates: Coordinates = "all"
     ratio: float = RATIO
     loss: float = LOSS
     form: Form = "corrected"
 
-    remembers = False
-
     def __post_init__(self) -> None:
         one_of("NullSpace: basis", self.basis, get_args(Basis), StateError)
         one_of("NullSpace: coordinates", self.coordinates, get_args(Coordinates), StateError)
         inner = self.integrator
-        if isinstance(inner, ImplicitScheme):
-            raise multipliers_only(inner)
-        if not isinstance(inner, Integrator) or inner.remembers:
+        explicit = isinstance(inner, Integrator) and not inner.remembers
+        if not explicit and not isinstance(inner, ImplicitScheme):
             raise StateError(
                 f"NullSpace: integrator: expected an explicit one without a memory, as mbd."
-                f"integrators.Integrator, got {inner!r:.60}; 'rk4' is there by default"
+                f"integrators.Integrator, or an implicit one, as mbd.integrators.HHT(), got "
+                f"{inner!r:.60}; 'rk4' is there by default"
             )
         one_of("NullSpace: form", self.form, get_args(Form), StateError)
-        if self.form == "printed" and (self.basis, self.coordinates) != KIMYOO97:
+        kind = self.basis, self.coordinates
+        if self.form == "printed" and not (explicit and kind == KIMYOO97):
             raise StateError(
                 "NullSpace: form='printed' is KimYoo97's: give NullSpace('projection', "
                 "coordinates='independent', form='printed')"
             )
         for name in ("ratio", "loss"):
             self._number(name, 0.0, 1.0)
+
+    @property
+    def formula(self) -> Integrator | ImplicitScheme:
+        """Its integrator."""
+        return self.integrator
+
+    @property
+    def remembers(self) -> bool:  # type: ignore[override]
+        """Whether its integrator does."""
+        return self.integrator.remembers
 
     @property
     def damps(self) -> bool:
@@ -386,7 +401,7 @@ def compiled_scheme(
             "integrator: expected a name, or mbd.integrators.HHT(alpha=-0.1), got "
             f"{integrator!r:.60}"
         )
-    if isinstance(scheme, ImplicitScheme) and scheme.tolerance is not None:
+    if getattr(scheme.formula, "tolerance", None) is not None:
         raise StateError("integrator: its tolerance= goes with simulate; here steps are fixed")
     return with_method(scheme, one_of("method", method, METHODS, StateError), coordinates)
 
@@ -405,27 +420,15 @@ def with_method(scheme: Scheme, method: MethodName, coordinates: Coordinates = "
             others = ", ".join(METHODS[1:])
             raise StateError(f"coordinates={coordinates!r} goes with method= one of {others}")
         return scheme
-    if not isinstance(scheme, Integrator):
-        raise multipliers_only(scheme)
+    if not isinstance(scheme, Integrator | ImplicitScheme):
+        name = scheme_name(scheme)
+        raise StateError(f"integrator={name!r} goes with method='multipliers' only")
     return NullSpace(method, scheme, coordinates)
-
-
-def multipliers_only(scheme: Scheme) -> StateError:
-    """Return the refusal of a basis for steps that have none."""
-    why = ""
-    if isinstance(scheme, ImplicitScheme):
-        why = (
-            ": their iterations eliminate the multipliers by the rows' Schur complement, and would "
-            "come to the same digits by a basis, with more operations in most machines; "
-            "integrator='rk4' takes a basis"
-        )
-    name = scheme_name(scheme)
-    return StateError(f"integrator={name!r} goes with method='multipliers' only{why}")
 
 
 def scheme_name(scheme: Scheme) -> str:
     """Return the name of a scheme; in a null space that of its integrator."""
-    kind = type(scheme.integrator if isinstance(scheme, NullSpace) else scheme)
+    kind = type(scheme.formula)
     return next((name for name, one in SCHEMES.items() if type(one) is kind), kind.__name__)
 
 

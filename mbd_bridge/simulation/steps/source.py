@@ -176,9 +176,9 @@ def _notes(equations: Equations, system: System, scheme: Scheme) -> str:
     lines += [
         "singular position, or has not converged." if scheme.remembers else "singular position."
     ]
-    memory = SystemStep(equations.system, equations.rows, scheme).memory
-    if memory.size:
-        zeros = memory.kept
+    step = SystemStep(equations.system, equations.rows, scheme)
+    if step.memory.size:
+        zeros = 0 if step.basis else step.memory.kept
         numbers = start_memory(equations, scheme).tolist()
         said = ", ".join(map(repr, numbers[: len(numbers) - zeros]))
         said = f"memory of a motion that begins where the equations do: [{said}]"

@@ -89,6 +89,8 @@ static void renew(struct instance *self, int keep)
     for (k = 0; keep && k < MODEL_UNKNOWNS; k++) {
         memory[k] += now->hidden[k] - now->hidden[MODEL_ACCELERATION + k];
     }
+    if (MODEL_BASIS)  /* of any position near enough */
+        keep = 1;
     memcpy(now->hidden, memory, (keep ? MODEL_HIDDEN - MODEL_FACTORS : MODEL_HIDDEN) * sizeof *memory);
 }
 
