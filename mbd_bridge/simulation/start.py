@@ -7,8 +7,8 @@ would come open unseen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.model import Model
+from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.messages import SHARE, named
@@ -33,6 +34,8 @@ from mbd_bridge.solve.loops import LoopChecker
 from mbd_bridge.solve.prepared import Prepared
 from mbd_bridge.solve.row_choice import RowChoice, row_choice
 from mbd_bridge.solve.tolerances import ASSEMBLED, CONSISTENT, MASSLESS, SINGULAR
+
+T = TypeVar("T")
 
 
 def independent_rows(
@@ -99,8 +102,8 @@ def start_state(
     if model.has_loops and motions is not None and v is None:
         _check_independent(model, q0, motions)  # before loops that open for that reason
     if model.has_loops:
-        _check_wheels(model, q0)
-        _check_loops(loops or LoopChecker(model), q0, v0)
+        key = "closed", q0.tobytes(), v0.tobytes()
+        remembered(model, key, lambda: _check_closed(loops or LoopChecker(model), q0, v0))
     if motions is not None:
         _check_motions(model, q0, v0, motions, t)
     return q0, v0
@@ -138,6 +141,32 @@ def _velocity(model: Model, q: Array, motions: PrescribedMotions | None, t: floa
         rate = J @ (v / scale)
         v[free] = -scale[free] * np.linalg.lstsq(J[:, free], rate, rcond=SINGULAR)[0]
     return v
+
+
+MOST_STARTS = 16
+"""Answers about its starts that a model remembers."""
+
+
+@once_a_model
+def _answers(model: Model) -> dict[Hashable, Any]:
+    return {}
+
+
+def remembered(model: Model, key: Hashable, answer: Callable[[], T]) -> T:
+    """Return what was found of a start of a model, found now if it is not known."""
+    known = _answers(model)
+    if key in known:
+        again: T = known[key]
+        return again
+    if len(known) >= MOST_STARTS:
+        known.clear()
+    found = known[key] = answer()
+    return found
+
+
+def _check_closed(loops: LoopChecker, q: Array, v: Array) -> None:
+    _check_wheels(loops.model, q)
+    _check_loops(loops, q, v)
 
 
 def _check_wheels(model: Model, q: Array) -> None:
@@ -228,11 +257,15 @@ def rows_and_dof(
     free = model.nv - len(prescribed_velocities)
     if loops is None:
         return (), free
-    choice, J = loops.choice(prescribed_velocities), loops.at(q)[1]
-    rows = choice.fitting(J)
-    if rows is not None:
-        return rows, free - len(rows)
-    return independent_rows(model, q, motions, v, loops), free - len(choice.at(J))
+
+    def found() -> tuple[tuple[int, ...], int]:
+        choice, J = loops.choice(prescribed_velocities), loops.at(q)[1]
+        rows = choice.fitting(J)
+        if rows is not None:
+            return rows, free - len(rows)
+        return independent_rows(model, q, motions, v, loops), free - len(choice.at(J))
+
+    return remembered(model, ("rows", prescribed_velocities, q.tobytes(), v.tobytes()), found)
 
 
 def _check_motions(model: Model, q: Array, v: Array, motions: PrescribedMotions, t: float) -> None:

@@ -13,7 +13,7 @@ instant   (I,)  of tables at one time: forces once, motions f, f', f''
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
@@ -214,11 +214,10 @@ class System(Extended):
         self.prepared = kept if isinstance(kept, Prepared) else Prepared(model)
         self.effort = EffortLimits.asked(model, effort_limits)
         self.model, self.parameters = model, parameters_of(model, named, self.elements)
-        self.torques = torque_parts(model, options["torque"])
-        self.element_parts = element_parts(self.forces)
-        self.wrenches = wrench_parts(model, options["external"], options["external_in"])
+        wrenches = wrench_parts(model, options["external"], options["external_in"])
+        parts = torque_parts(model, options["torque"]), element_parts(self.forces), wrenches
+        self.torques, self.element_parts, self.wrenches = resolved(model, parts, options["inputs"])
         self.prescribed = motion_parts(model, options["prescribed"], options["start"])
-        self.torques, self.element_parts, self.wrenches = resolved(self, options["inputs"])
         if self.elements is not None:
             self.forces = self.elements.bound(self.forces, self.elements.values[0])
         check_numbers(self)
@@ -331,12 +330,17 @@ class System(Extended):
         """Number of states of force elements."""
         return len(self.states)
 
+    @cached_property
+    def kept(self) -> dict[Hashable, Any]:
+        """What has been made for it: steps and their machine code, by what tells them."""
+        return {}
+
     @property
     def fed_back(self) -> dict[str, int]:
         """What a Runge-Kutta step gives to the next one; see `trusted_step`."""
         return fed_back(self.model, self.nz)
 
-    @property
+    @cached_property
     def parts(self) -> tuple[TorquePart | ElementPart | WrenchPart | MotionPart, ...]:
         """All that is given, in the order of their numbers."""
         return (*self.torques, *self.element_parts, *self.wrenches, *self.prescribed)
@@ -346,7 +350,7 @@ class System(Extended):
         """Whether forces act on it."""
         return bool(self.torques or self.wrenches or self.forces)
 
-    @property
+    @cached_property
     def part_names(self) -> tuple[str, ...]:
         """What each part is given for, in words for messages."""
         names = self.model.velocity_names
@@ -364,7 +368,7 @@ class System(Extended):
                 found.append("torque" if whole else f"torque {names[part.places[0]]!r}")
         return tuple(found)
 
-    @property
+    @cached_property
     def signals(self) -> tuple[tuple[str, Signal], ...]:
         """What each part is given for, and its signal; two may be given for the same."""
         signals = (part.signal for part in self.parts)
@@ -423,7 +427,7 @@ class System(Extended):
         knots = Knots.of(tables, start, h)
         return knots.jumps if scheme.remembers else knots
 
-    @property
+    @cached_property
     def prescribed_velocities(self) -> tuple[int, ...]:
         """Velocities that are prescribed."""
         return tuple(part.v for part in self.prescribed)
@@ -491,7 +495,7 @@ class System(Extended):
         """Return whether a part is a prescribed motion."""
         return part >= len(self.parts) - len(self.prescribed)
 
-    @property
+    @cached_property
     def more(self) -> dict[str, int]:
         """Inputs of a step beside what is fed back and h, and their sizes."""
         held, stream, _ = self.layout.sizes
@@ -526,7 +530,14 @@ def system_of(
     options : of a call, `GivenOptions` among them
     """
     if not isinstance(machine, System):
-        return System(machine, start=start, end=end, **group_part(GivenOptions, options))
+        acts = group_part(GivenOptions, options)
+        prepared, forces = (getattr(machine, name, None) for name in ("prepared", "forces"))
+        alone = isinstance(prepared, Prepared) and not any(one.foreign for one in forces or ())
+        if not alone or given(GivenOptions, acts):
+            return System(machine, start=start, end=end, **acts)
+        assert prepared is not None
+        made: System = prepared.get(("system", forces), lambda: System(machine))
+        return made
     for name in given(GivenOptions, options):
         if name != "external_in":
             raise StateError(

@@ -33,7 +33,7 @@ class BatchMemory:
 
     def __init__(self, step: SystemStep) -> None:
         self._step, self.scheme = step, step.scheme
-        self._kernel = step.start_kernel() if step.memory.size else None
+        self._kernel = step.start_kernel if step.memory.size else None
 
     def begun(self, q: Array, v: Array, t: Array, own: Array) -> Array:
         """Return t (L, ...) with the memories of motions that begin at states.

@@ -131,7 +131,8 @@ class LookBack:
             return np.zeros(len(own), dtype=bool)
         memory = carried(self.lanes.ends[own])[:, self.system.nz :]
         scale = self.system.model.velocity_scale
-        change = self.h * SystemStep(self.system, (), self.scheme).memory.a(memory)[:, : len(scale)]
+        a = SystemStep.of(self.system, (), self.scheme).memory.a(memory)
+        change = self.h * a[:, : len(scale)]
         return may_ring(self.vs[own] / scale, change / scale)
 
     def opens(self, rows: tuple[int, ...], k: Array, looks: int) -> bool:
@@ -142,7 +143,7 @@ class LookBack:
         system, constraints = self.system, self.constraints
         if constraints is None or not len(k):
             return False
-        step, trajectory = SystemStep(system, rows, self.scheme), Trajectory(system, int(k[0]))
+        step, trajectory = SystemStep.of(system, rows, self.scheme), Trajectory(system, int(k[0]))
         march, begin = step.march(MOST_LANES), Start(trajectory, step)
 
         def values(q: Array, v: Array) -> tuple[Array, ...]:
@@ -268,7 +269,7 @@ class _Batch:
             model, self.constraints, q, v, system.prescribed_velocities
         )
         room = max(
-            SystemStep(system, rows, scheme).fed_back["t"]
+            SystemStep.of(system, rows, scheme).fed_back["t"]
             for rows in ((), *(rows for rows, _ in self.sets))
         )
         recorded = model.nq, model.nv, *([CARRIED + system.nz] if system.nz else [])
@@ -308,7 +309,7 @@ class _Batch:
             going = members[self.kind[members] == GOOD]
             if not len(going) or not moves_inertia(system, self.q0, int(going[0])):
                 continue
-            step = SystemStep(system, rows, self.scheme)
+            step = SystemStep.of(system, rows, self.scheme)
             try:
                 march = step.march(MOST_LANES)
             except SolveError:  # masses vanish: each one alone says which

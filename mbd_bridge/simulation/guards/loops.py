@@ -22,6 +22,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards.messages import SHARE, loop_rows
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.loops import LoopChecker
+from mbd_bridge.solve.moves import moved
 from mbd_bridge.solve.row_choice import row_choice
 from mbd_bridge.solve.tolerances import (
     OPEN_LOOP,
@@ -47,7 +48,9 @@ SLOW = 1.0
 
 def spread(count: int, most: int) -> Array:
     """Return at most so many of the numbers 0 to count - 1, evenly spread, the ends among them."""
-    number = min(count, most)
+    if count <= most:
+        return np.arange(count)
+    number = most
     return np.arange(number) * (count - 1) // max(1, number - 1)
 
 
@@ -142,10 +145,10 @@ def openings(
     fast, change = (np.abs(x / scale).max(axis=1, initial=0.0) for x in (v, a))
     rate = np.maximum(np.maximum(fast, np.sqrt(change)), STILL)
     tau = (REACH / rate)[:, None]
-    ways = [tau * v + 0.5 * tau * tau * a, -tau * v + 0.5 * tau * tau * a]
-    there = [model.integrate(*each) for way in ways for each in zip(q, way, strict=True)]
+    bend = 0.5 * tau * tau * a
+    there = moved(model, np.concatenate([q, q]), np.concatenate([tau * v + bend, bend - tau * v]))
     rates = np.concatenate([v + tau * a, v - tau * a])
-    phi_q = constraints(np.array(there), rates)[1][:, picked] / heights[:, None]
+    phi_q = constraints(there, rates)[1][:, picked] / heights[:, None]
     ahead, behind = (phi_q @ rates[:, :, None])[:, :, 0].reshape(2, len(q), -1)
     largest = np.abs(phi_q * scale).reshape(2, len(q), -1).max(axis=(0, 2))
     found[finite] = np.abs(ahead - behind).max(axis=1) / (2.0 * REACH * rate * largest)

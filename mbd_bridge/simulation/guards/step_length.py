@@ -7,7 +7,6 @@ down; twice one after the other is for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ from mbd_bridge.model.units import model_units
 from mbd_bridge.simulation.guards.loops import leads_off, opening, openings, spread
 from mbd_bridge.simulation.guards.messages import SHORTER, SHORTER_IMPLICIT, StepLengthError
 from mbd_bridge.simulation.run.problem import Problem, Records
-from mbd_bridge.simulation.steps.trusted_step import Now, Step, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, Now, Step, carried
 from mbd_bridge.solve.tolerances import (
     LEAST_STATE,
     OPENING,
@@ -31,7 +30,7 @@ from mbd_bridge.solve.tolerances import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from mbd_bridge.simulation.steps.compiled import Start
 
 
 SURELY = 0.1 * STEP_ERROR
@@ -57,11 +56,16 @@ def coordinate_scale(model: Model) -> Array:
     return scale
 
 
+def surely(model: Model) -> float:
+    """Return the difference of coordinates up to which a step is surely short enough."""
+    return SURELY * float(model.velocity_scale.min(initial=1.0))
+
+
 def too_long(
     model: Model, whole: Array, halves: Array, h: float, advice: str = SHORTER
 ) -> StepLengthError | None:
     """Return what is to be said of a step that differs too much from two of half its length."""
-    if np.abs(whole - halves).max(initial=0.0) <= SURELY * model.velocity_scale.min(initial=1.0):
+    if np.abs(whole - halves).max(initial=0.0) <= surely(model):
         return None
     apart = np.abs(model.difference(whole, halves) / model.velocity_scale)
     if apart.max(initial=0.0) <= STEP_ERROR:
@@ -194,19 +198,11 @@ class StepCheck:
 
     Parameters
     ----------
-    begun : gives a state the memory of its steps
-    implicit : whether these are implicit
+    begin : of the memories of these steps
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        march: March,
-        begun: Callable[[Now], Now],
-        implicit: bool,
-    ) -> None:
-        self._problem, self._march, self._begun = problem, march, begun
-        self._implicit = implicit
+    def __init__(self, problem: Problem, march: March, begin: Start) -> None:
+        self._problem, self._march, self._begin = problem, march, begin
         self._names = problem.trajectory.system.states.names
 
     def checked(self, found: Records) -> Records:
@@ -215,20 +211,22 @@ class StepCheck:
         looks = spread(len(found.time) - 1, LOOKS)
         whole, v_whole, z_whole, a = self._after(found, looks, 1)
         halves, v_halves, z_halves, _ = self._after(found, looks, 2)
-        trusted = np.isfinite(np.hstack([whole, halves])).all(axis=1)
+        between = np.abs(whole - halves).max(axis=1, initial=0.0)
+        trusted = np.isfinite(between)
         opens, seldom = np.zeros(len(looks)), slice(None, None, SELDOM)
         if problem.loops is not None:
             states = found.q[looks[seldom]], found.v[looks[seldom]], a[seldom]
             opens[seldom] = openings(model, problem.loops.values, problem.rows, *states)
-        advice = SHORTER_IMPLICIT if self._implicit else SHORTER
+        advice = SHORTER_IMPLICIT if self._begin.implicit else SHORTER
+        doubtful = ~(between <= surely(model)) | ~(opens <= OPENING)
         # others are near a singular position, where steps are taken with more care
-        for k in np.flatnonzero(trusted):
+        for k in np.flatnonzero(trusted & doubtful):
             what: object = too_long(model, whole[k], halves[k], self._problem.h, advice)
             if what is None and not opens[k] <= OPENING:
                 what = leads_off(opens[k])
             if what is not None:
                 return found.until(int(looks[k]), what, problem)
-        if self._implicit:
+        if self._begin.implicit:
             fast = float(largest_speed(found.v / model.velocity_scale))
             apart = np.abs((v_whole - v_halves) / model.velocity_scale)
             rings = _for_good(apart > max(RINGING * fast, SLOWEST_RINGING), apart, trusted)
@@ -264,31 +262,36 @@ class StepCheck:
         """Return q (L, nq), v and z (L, nz) after a step from some records, made of so many parts,
         and the acceleration (L, nv) at the start of the last part; nan where it is not trusted.
         """
-        trajectory, h = self._problem.trajectory, self._problem.h / parts
-        sampled, t, q, v = (
-            trajectory.system.sampled,
-            found.time[looks],
-            found.q[looks],
-            found.v[looks],
-        )
-        states = zip(t.tolist(), q, v, found.z[looks], strict=True)
-        beside = np.array([self._begun(Now(*one)).carried for one in states])
-        lost = np.zeros(len(looks), dtype=bool)
+        trajectory, h, begin = self._problem.trajectory, self._problem.h / parts, self._begin
+        sampled, number = trajectory.system.sampled, len(looks)
+        t, q, v = found.time[looks], found.q[looks], found.v[looks]
+        beside: Array = found.z[looks]
+        if begin.makes_memory:
+            states = zip(t.tolist(), q, v, beside, strict=True)
+            beside = np.array([begin.begun(Now(*one)).carried for one in states])
+        lost, length = np.zeros(number, dtype=bool), np.full((number, 1), h)
         steps = 1 if sampled else parts  # Python is asked before each
         for _ in range(0, parts, steps):
-            number = len(looks) if sampled else min(1, len(looks))
-            own = [trajectory.more(float(t[k]), q[k], v[k]) for k in range(number)]
-            more = [np.broadcast_to(x, (len(looks), len(x[0]))) for x in zip(*own, strict=True)]
-            clock = np.column_stack([t, np.zeros(len(t)), beside, np.full(len(t), h)])
-            ends = t[:, None] + h * np.arange(steps + 1)
-            streams = [x for each in ends if (x := trajectory.stream(each, h)) is not None]
-            out = self._march.from_each(np.hstack([q, v, clock, *more]), steps, STEP_RISK, streams)
+            clock = np.zeros((number, CARRIED))
+            clock[:, 0] = t
+            own = [
+                trajectory.more(float(t[k]), q[k], v[k])
+                for k in range(number if sampled else min(1, number))
+            ]
+            more = [np.broadcast_to(x, (number, len(x[0]))) for x in zip(*own, strict=True)]
+            streams = []
+            if "stream" in trajectory.system.more:
+                ends = t[:, None] + h * np.arange(steps + 1)
+                streams = [x for each in ends if (x := trajectory.stream(each, h)) is not None]
+            inputs = np.concatenate([q, v, clock, beside, length, *more], axis=1)
+            out = self._march.from_each(inputs, steps, STEP_RISK, streams)
             lost |= np.isnan(out[-1][:, 0])
-            q, v = (np.where(lost[:, None], *x) for x in ((q, out[0]), (v, out[1])))
+            q = np.where(lost[:, None], q, out[0])
+            v = np.where(lost[:, None], v, out[1])
             beside = np.where(lost[:, None], beside, carried(out[2]))
             t = t + steps * h
-        z = beside[:, : found.z.shape[1]]
-        return np.where(lost[:, None], np.nan, q), v, z, out[3]
+        q[lost] = np.nan
+        return q, v, beside[:, : found.z.shape[1]], out[3]
 
 
 def _for_good(wrong: Array, apart: Array, trusted: Array) -> tuple[int, int] | None:

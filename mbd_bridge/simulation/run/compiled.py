@@ -54,7 +54,7 @@ class CompiledRun(MotionRun):
 
     def __init__(self, problem: Problem, scheme: Scheme) -> None:
         trajectory, system = problem.trajectory, problem.trajectory.system
-        step = SystemStep(system, problem.rows, scheme)
+        step = SystemStep.of(system, problem.rows, scheme)
         self.march, self._begin, self._scheme = step.march(), Start(trajectory, step), scheme
         super().__init__(problem, Log.of(system, self.march))
         self.h, self._formed = problem.h, 0
@@ -73,8 +73,7 @@ class CompiledRun(MotionRun):
     @cached_property
     def check(self) -> StepCheck:
         """The look back at the steps."""
-        begin = self._begin
-        return StepCheck(self.problem, self.march, begin.begun, begin.implicit)
+        return StepCheck(self.problem, self.march, self._begin)
 
     @cached_property
     def _passage(self) -> Passage:
@@ -329,7 +328,7 @@ class VariableRun(MotionRun):
         number = formula.coefficients
         c = abs(number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0)
         self._error = max(c, LEAST)
-        step = SystemStep(system, problem.rows, scheme)
+        step = SystemStep.of(system, problem.rows, scheme)
         self._march, self._memory = step.march(), step.memory
         super().__init__(problem, Log.of(system, self._march))
         self._once, self._start = OneStep(self._march), Start(trajectory, step)

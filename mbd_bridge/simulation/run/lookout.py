@@ -298,7 +298,7 @@ class Finer:
         run = self.run
         if "rows" not in run.facts or run.facts.get("integrator") != "rk4":
             return None
-        return one_step(run.trajectory, SystemStep(run.system, run.facts["rows"]).march())
+        return one_step(run.trajectory, SystemStep.of(run.system, run.facts["rows"]).march())
 
     @cached_property
     def _knots(self) -> Knots:

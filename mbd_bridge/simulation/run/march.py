@@ -62,9 +62,9 @@ class Log:
 
     def columns(self) -> tuple[Array, ...]:
         """Return t, q, v and what was reported, of all records."""
-        joined = tuple(np.concatenate(column) for column in zip(*self._blocks, strict=True))
-        self._blocks = [joined]
-        return joined
+        if len(self._blocks) > 1:
+            self._blocks = [tuple(map(np.concatenate, zip(*self._blocks, strict=True)))]
+        return self._blocks[0]
 
     def fresh(self) -> tuple[Array, Array, Array]:
         """Return time, q and v of the records since the last call."""

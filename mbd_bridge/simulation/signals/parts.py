@@ -266,21 +266,23 @@ def _values(part: ElementPart) -> ArrayLike:
     return own.value
 
 
-def resolved(
-    system: System, inputs: Mapping[str, Any] | None
-) -> tuple[tuple[TorquePart, ...], tuple[ElementPart, ...], tuple[WrenchPart, ...]]:
+Given: TypeAlias = tuple[tuple[TorquePart, ...], tuple[ElementPart, ...], tuple[WrenchPart, ...]]
+"""What is given along velocities, inside force elements, on links."""
+
+
+def resolved(model: Model, parts: Given, inputs: Mapping[str, Any] | None) -> Given:
     """Return what is given, with signals in the place of the inputs that are named.
 
     Each may be whatever may be given there directly.
     """
     inputs = by_name("inputs", inputs, "{'grip': 2.0}")
     if not inputs:
-        return system.torques, system.element_parts, system.wrenches
-    known = {part.signal.name for part in system.parts if isinstance(part.signal, Input)}
+        return parts
+    signals = (part.signal for kind in parts for part in kind)
+    known = {signal.name for signal in signals if isinstance(signal, Input)}
     for name in inputs:
         if name not in known:
             raise StateError(unknown_name("input", name, sorted(known)))
-    model = system.model
 
     def torque(part: TorquePart) -> TorquePart:
         name = _name(part.signal, inputs)
@@ -305,7 +307,6 @@ def resolved(
         (found,) = wrench_parts(model, {part.name: inputs[name]})
         return part._replace(signal=found.signal)
 
-    parts = system.torques, system.element_parts, system.wrenches
     return tuple(map(torque, parts[0])), tuple(map(held, parts[1])), tuple(map(wrench, parts[2]))
 
 

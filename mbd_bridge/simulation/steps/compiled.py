@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.expression import TracingError
 from mbd_bridge.kernels.march import March, OneStep, compile_march
@@ -90,7 +91,7 @@ def passage_of(
     traced = True
     try:
         step = one_step(
-            trajectory, SystemStep(trajectory.system, rows).march() if march is None else march
+            trajectory, SystemStep.of(trajectory.system, rows).march() if march is None else march
         )
     except TracingError:  # the same step, state by state
         plain, traced = runge_kutta_step(model, rows, *trajectory.stage), False
@@ -204,6 +205,18 @@ class SystemStep:
         self.beside = self.matrix if self.basis is None or self.implicit else self.basis
         if self.beside is not None:
             self.memory = Memory(0, True, 0, self.beside.size)
+
+    @staticmethod
+    def of(system: System, rows: tuple[int, ...], scheme: Scheme = RK4) -> SystemStep:
+        """Return the steps of a system, which are kept with it, and with them their code."""
+        step: SystemStep | None = system.kept.get((rows, scheme))
+        if step is None:
+            step = system.kept[rows, scheme] = SystemStep(system, rows, scheme)
+        return step
+
+    @cached_property
+    def _marches(self) -> dict[int, March]:
+        return {}
 
     @property
     def fed_back(self) -> dict[str, int]:
@@ -320,6 +333,11 @@ class SystemStep:
 
         It leads past singular positions where it can, and where it is to (see `detour.Passing`).
         """
+        if lanes not in self._marches:
+            self._marches[lanes] = self._shared(lanes)
+        return self._marches[lanes]
+
+    def _shared(self, lanes: int) -> March:
         key = self.identity(lanes)
         if key is None:
             return self._compiled(lanes, None)
@@ -389,8 +407,9 @@ class SystemStep:
         """Numbers of an implicit step in front of those of a basis."""
         return self.memory.size - self.memory.kept if self.implicit else 0
 
+    @cached_property
     def start_kernel(self) -> Kernel:
-        """Return the kernel of the memory with which a motion begins: see `acts.kernel_of`."""
+        """The kernel of the memory with which a motion begins: see `acts.kernel_of`."""
 
         def function(*state: Any) -> tuple[Array, ...]:
             return (self.start(*state),)
@@ -405,6 +424,7 @@ class Start:
     Attributes
     ----------
     implicit, explicit : whether the scheme iterates; its name if not
+    makes_memory : whether steps begin with more than the state
     remembers : whether a memory begins anew where forces jump
     beside : what steps in a null space, or with a kept matrix, keep
     """
@@ -415,7 +435,8 @@ class Start:
         self._trajectory, self._memory, self._step = trajectory, step.memory, step
         self.beside = step.beside
         self.remembers, self._nz = step.scheme.remembers, step.system.nz
-        self._kernel = step.start_kernel() if step.memory.size else None
+        self._kernel = step.start_kernel if step.memory.size else None
+        self.makes_memory = self._kernel is not None
         # a user's memory is of steps of one length, with one kind of forces
         self._anew = isinstance(step.scheme, Integrator)
 

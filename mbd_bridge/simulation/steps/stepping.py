@@ -94,7 +94,7 @@ class RowsCode:
     """Machine code of the steps that keep some rows, and a state in it."""
 
     def __init__(self, trajectory: Trajectory, rows: tuple[int, ...], scheme: Scheme) -> None:
-        step = SystemStep(trajectory.system, rows, scheme)
+        step = SystemStep.of(trajectory.system, rows, scheme)
         self.march = step.march()
         self.memory = Continued(Start(trajectory, step))
         self.stage = self.march.start()
