@@ -11,7 +11,7 @@ from operator import index as as_index
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mbd_bridge.base.arguments import as_floats
+from mbd_bridge.base.arguments import an_instance, as_floats
 from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.kernels import cache as addresses, machine
 from mbd_bridge.kernels.cache import DEFAULT_CACHE, Artifact, Cache, Store
@@ -171,6 +171,7 @@ def packed(kernel: Kernel, cache: Cache | None = DEFAULT_CACHE) -> PackedKernel:
     >>> (numbers,) = lean.kernel(q, v, a)                              # doctest: +SKIP
     >>> numbers[lean.numbers["by_q"]]                                  # doctest: +SKIP
     """
+    an_instance("kernel", kernel, Kernel, "robot.compile('inverse_dynamics_derivatives')")
     graph = kernel.graph
     first: dict[int, int] = {}
     for place, index in enumerate(index for indices in graph.outputs for index in indices):

@@ -364,7 +364,8 @@ class SimulationDerivativeOptions(TimeOptions, GivenActsOptions, CompiledStepOpt
     ----------
     until : function (t, q, v) -> number, made of + - * / and `mbd_bridge.functions`: the motion
         ends where it first changes its sign, as at a terminal event (with ``direction = 1`` or -1
-        where it grows or falls), and its end moves with what it is derived by
+        where it grows or falls), and its end moves with what it is derived by. It is looked at
+        after each step: two changes within one step go unseen; take shorter ones
     """
 
     until: Annotated["Callable[[Any, Any, Any], Any] | None", Option(None)]

@@ -92,6 +92,12 @@ def _floor(matrices: list[Array], chosen: tuple[int, ...]) -> float:
 
 NOTHING = AppliedForces()
 
+
+def closes(facts: Array) -> Array:
+    """Return whether states (N,) with facts (N, ...) satisfy the loops."""
+    return np.asarray((facts[:, : ACCELERATION + 1] <= CONSISTENT**2).all(axis=1))
+
+
 BLOCK = 2_000_000
 """Numbers that are held at a time: 16 MB."""
 
@@ -107,12 +113,14 @@ class InverseSolution(NamedTuple):
         open; zero, to rounding, where they leave none
     a : (..., nv) accelerations that these make: those given (not copied), but for spins of links
         about themselves that no loop and no actuator determines (`spins`); these were solved for
+    closed : (...,) whether the state satisfies the loops, which is known without `check`, too
     """
 
     tau: Array
     lam: Array
     open: Array
     a: Array
+    closed: Array
 
 
 class ClosedInverse:
@@ -171,17 +179,18 @@ class ClosedInverse:
         found = [np.empty((count, size)) for size in (nv, rows, opens)]
         if self.spins:
             found.append(np.empty((count, nv)))
-        size = max(1, BLOCK // (8 * rows + 2 * nv))
+        size, closed = max(1, BLOCK // (8 * rows + 2 * nv)), np.empty(count, dtype=bool)
         for start in range(0, max(count, 1), size):
             part = [x[start : start + size] if x.ndim == 2 else x for x in arrays]
             into = [x[start : start + size] for x in found]
             facts = self._solve(part, into, number is None, threads)
+            closed[start : start + size] = closes(facts)
             if check:
                 self._check(start, arrays, into[0], facts, minimum_norm)
         tau, lam, opened, *solved = found
         rates = solved[0] if solved else np.broadcast_to(arrays[2], (count, nv))
         vectors = opened.reshape(count, len(self._probes), rows)
-        actuators = InverseSolution(tau, lam, vectors, rates)
+        actuators = InverseSolution(tau, lam, vectors, rates, closed)
         return InverseSolution(*(x[0] for x in actuators)) if number is None else actuators
 
     def _solve(self, arrays: list[Array], into: list[Array], single: bool, threads: int) -> Array:
@@ -290,7 +299,7 @@ class ClosedInverse:
         sure = (facts[:, CONDITION] < REFINED_RISK) & (facts[:, NOTICED_OPEN] < slack)
         found = {
             "does not close the loops of the machine with these values: assemble the machine that "
-            "has them": ~(facts[:, : ACCELERATION + 1] <= CONSISTENT**2).all(axis=1),
+            "has them": ~closes(facts),
             "is too near a singular position: leave it out": ~sure,
             "is a motion that the actuators given cannot make, or do not determine: change "
             "actuated=": (facts[:, UNBALANCED] > least) | shared,
@@ -327,7 +336,7 @@ class ClosedInverse:
         """Raise for the first of some states that is not what it should be."""
         if not (np.isfinite(tau).all() and np.isfinite(facts).all()):
             explain(self.model, dict(zip(self._inputs, arrays, strict=True)), tau, facts)
-        sure = (facts[:, : ACCELERATION + 1] <= CONSISTENT**2).all(axis=1)
+        sure = closes(facts)
         sure &= (facts[:, CONDITION] < REFINED_RISK) | self._choice.precise
 
         def terms(some: Array) -> LoopTerms:

@@ -44,3 +44,8 @@ def test_numbers_of_another_length_are_refused():
     lean = packed(compile_kernel(lambda x: (x,), {"x": 2}))
     with pytest.raises(StateError, match=r"expected what .kernel gives, \(2,\) or \(N, 2\)"):
         lean.unpack([1.0])
+
+
+def test_what_is_no_kernel_is_not_packed():
+    with pytest.raises(StateError, match=r"expected a Kernel, got int; try robot\.compile"):
+        packed(3)

@@ -1,5 +1,7 @@
 """Claims: loads as functions of JAX, CasADi and PyTorch have the values and derivatives of ours."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,12 @@ def test_jax_derives_under_jit_vmap_and_grad(arm, jax):
     by_q, by_p = jax.jit(jax.vmap(bending, (0, 0, 0, None)))(q, v, a, p)
     np.testing.assert_allclose(by_q, expected.by("q").moment[:, 0, 1], rtol=1e-14)
     np.testing.assert_allclose(by_p, expected.moment[:, 0, 1, 21:], rtol=1e-14)
+
+
+def test_functions_of_jax_and_torch_are_made_anew_in_another_process(arm, jax):
+    solver, state, expected = arm
+    again = pickle.loads(pickle.dumps(solver.to_jax()))
+    np.testing.assert_array_equal(again(*state).force, expected.loads.force)
 
 
 def test_jax_derives_forwards_as_backwards(arm, jax):

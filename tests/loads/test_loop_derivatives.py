@@ -161,6 +161,20 @@ def test_near_a_singular_position_there_is_a_status_and_no_number():
     assert np.isnan(found.wrench).all()
 
 
+@pytest.mark.parametrize("parameters", [None, {"coupler.mass": 2.0}])
+def test_where_loops_are_open_no_derivative_is_trusted(parameters):
+    robot = mbd.load(OWN / "four_bar.urdf")
+    solver = robot.compile_derivatives(["crank"], ["q", "coupler.mass"], actuated="crank")
+    q, v, a = (np.tile(x, (2, 1)) for x in state_of(robot, "crank"))
+    q[0, -1] += 0.1
+    given = {"check": False, "parameters": parameters}
+    assert solver(q, v, a, **given).trusted.tolist() == [[False, False], [True, True]]
+    assert not solver(q[0], v[0], a[0], **given).trusted.any()
+    gradient = solver.gradient("crank.actuation")(q, v, a, **given)
+    assert gradient.trusted.tolist() == [False, True]
+    assert np.isnan(gradient.gradient[0]).all() and np.isfinite(gradient.gradient[1]).all()
+
+
 def test_what_is_declared_planar_stays_in_its_plane():
     robot = mbd.load(OWN / "four_bar.urdf").as_planar()
     state = state_of(robot, "crank")

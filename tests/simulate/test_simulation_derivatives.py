@@ -394,6 +394,12 @@ def test_a_motion_that_only_touches_its_end_has_no_derivative_there():
         solver([0.0], [0.5])
 
 
+def sideways(t, q, v):
+    return q[0]
+
+
+sideways.direction = "up"
+
 JUMP = {"joint1": ([0.0, 0.05, 0.05, 0.1], [0.0, 0.0, 1.0, 1.0])}
 
 
@@ -411,6 +417,7 @@ JUMP = {"joint1": ([0.0, 0.05, 0.05, 0.1], [0.0, 0.0, 1.0, 1.0])}
         ("q", {"method": "svd"}, StateError, "null"),
         ("q", {"integrator": "hht", "until": distance}, StateError, "explicit"),
         ("q", {"until": lambda t, q, v: q}, StateError, "one number"),
+        ("q", {"until": sideways}, StateError, "until: direction: expected 1, -1 or 0, got 'up'"),
         ("torque", {"until": distance, "torque": JUMP}, StateError, "rows of tables"),
         ("q", {"integrator": "hht", "torque": JUMP}, StateError, "jumps"),
         ("q", {"integrator": "scipy:RK45"}, StateError, "rk4"),

@@ -58,12 +58,13 @@ class LoadFunction:
 
     Attributes
     ----------
+    solver : see above
     inputs : sizes of the parts of x by name
     shapes : of force, moment and actuation
     """
 
     def __init__(self, solver: DerivativeSolver) -> None:
-        self._solver, kernel = solver, solver.loads.kernel
+        self.solver, kernel = solver, solver.loads.kernel
         self.inputs = {x: n for x, n in kernel.inputs.items() if x not in ("lam", "point")}
         missing = [name for name in self.inputs if name not in solver.request.by]
         if missing:
@@ -113,12 +114,12 @@ class LoadFunction:
         if PARAMETERS in self.inputs:
             return self.slopes(x)[0]
         rows, (state, more, _) = self._rows(x)
-        return self._flat(self._solver.loads(*state, more.get("external"), t=more.get("t")), rows)
+        return self._flat(self.solver.loads(*state, more.get("external"), t=more.get("t")), rows)
 
     def slopes(self, x: ArrayLike) -> tuple[Array, Array]:
         """Return y (..., R) and its Jacobian (..., R, C) at x (..., C)."""
         rows, (state, more, p) = self._rows(x)
-        found = self._solver(*state, more.get("external"), t=more.get("t"), parameters=p)
+        found = self.solver(*state, more.get("external"), t=more.get("t"), parameters=p)
         y = self._flat(found.loads, rows)
         count, K = int(np.prod(y.shape[:-1])), len(found.columns)
         parts = found.force, found.moment, found.actuation
@@ -126,7 +127,7 @@ class LoadFunction:
         unknown = np.isnan(y.reshape(count, -1))
         if unknown.any():
             rates[unknown] = 0.0  # the value says that it is not determined
-        model = self._solver.model
+        model = self.solver.model
         if model.nq == model.nv and np.array_equal(self._places, np.arange(self.size)):
             return y, rates.reshape(*y.shape, self.size)
         J = np.zeros((*rates.shape[:2], self.size))
@@ -165,7 +166,7 @@ class LoadFunction:
     @cached_property
     def _unit(self) -> Kernel:
         """The kernel of E (nq, nv)."""
-        model = self._solver.model
+        model = self.solver.model
 
         def unit(q: Array) -> tuple[Array, ...]:
             return (position_rates(model, q, np.eye(model.nv)),)
@@ -176,11 +177,41 @@ class LoadFunction:
         """Return what makes of rates of q the velocities that are columns, (N, columns, nq)."""
         (E,) = self._unit(q)
         sizes = (E * E).sum(axis=1)[..., None]
-        chosen = [self._solver.columns[k].number for k in self._of_q]
+        chosen = [self.solver.columns[k].number for k in self._of_q]
         return np.asarray((E.swapaxes(1, 2) / np.where(sizes == 0.0, 1.0, sizes))[:, chosen])
 
 
-Loads = Callable[..., LoadParts]
+class Loads:
+    """Loads as a function of a framework's arrays; in another process it is made anew.
+
+    Parameters
+    ----------
+    made_by : `to_jax` or `to_torch`
+    function : the loads and their Jacobian
+    flat : what the framework calls and derives: y (..., R) of x (..., C)
+    library : that has the framework's arrays, with what makes one of a list or a number
+    """
+
+    def __init__(
+        self,
+        made_by: Callable[[DerivativeSolver], Loads],
+        function: LoadFunction,
+        flat: Callable[[Any], Any],
+        library: Any,
+        as_array: Callable[[Any], Any],
+    ) -> None:
+        self._made_by, self._function, self._flat = made_by, function, flat
+        self._library, self._as_array = library, as_array
+
+    def __call__(self, *arguments: Any) -> LoadParts:
+        """Return the loads of q, v, a, ... (..., n)."""
+        arrays = [self._as_array(x) for x in arguments]
+        return self._function.parts(self._flat(self._function.joined(self._library, arrays)))
+
+    def __reduce__(self) -> tuple[Callable[[DerivativeSolver], Loads], tuple[DerivativeSolver]]:
+        """Return what makes it again: functions of a framework do not travel."""
+        return self._made_by, (self._function.solver,)
+
 
 ALIVE: list[Any] = []
 """What functions of CasADi call: it holds no references, and expressions outlive functions."""
@@ -222,11 +253,7 @@ def to_jax(self: DerivativeSolver) -> Loads:
     flat = jax.custom_jvp(called)
     flat.defjvp(rates)
 
-    def loads(*arguments: Any) -> LoadParts:
-        arrays = [jax.numpy.asarray(x) for x in arguments]
-        return function.parts(flat(function.joined(jax.numpy, arrays)))
-
-    return loads
+    return Loads(to_jax, function, flat, jax.numpy, jax.numpy.asarray)
 
 
 def to_torch(self: DerivativeSolver) -> Loads:
@@ -287,11 +314,7 @@ def to_torch(self: DerivativeSolver) -> Loads:
         def vmap(info: Any, places: tuple[int], x: Any) -> Any:
             return TorchLoads.apply(x.movedim(places[0], 0)), (0, 0)
 
-    def loads(*arguments: Any) -> LoadParts:
-        arrays = [torch.as_tensor(x) for x in arguments]
-        return function.parts(TorchLoads.apply(function.joined(torch, arrays))[0])
-
-    return loads
+    return Loads(to_torch, function, lambda x: TorchLoads.apply(x)[0], torch, torch.as_tensor)
 
 
 def to_casadi(self: DerivativeSolver, states: int = 1) -> Any:

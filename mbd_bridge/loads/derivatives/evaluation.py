@@ -17,6 +17,7 @@ from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.solver import MotionState
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.solve import explain
+from mbd_bridge.solve.closed_inverse import closes
 from mbd_bridge.solve.model_kernel import model_kernel
 
 if TYPE_CHECKING:
@@ -132,21 +133,36 @@ class Evaluation:
             own, inputs = loads.with_inputs(
                 state, external, {"t": t, "threads": threads, "check": check}
             )
-            formed = self.kernel(*inputs, *more, threads=threads)
-            return own, formed[count if self._gives_loads else 0 :]
+            formed = self.kernel(*inputs, *more, threads=threads)[count * self._gives_loads :]
+            if check or solver.loops is None:
+                return own, formed
+            given = dict(zip(loads.kernel.inputs, inputs, strict=False))
+            asked = [given[name] for name in ("q", "v", "a", *loads.applied.inputs)]
+            closed = loads.inverse(*asked, threads=threads, check=False).closed
+            return own, _risky(formed, closed)
         given, p = loads.inputs(state, external, t, check), solver.values(options["parameters"])
         found, finite = self.live.run(*given.values(), *loads.more, *more, p, threads=threads)
         if check and not finite:
             explain(solver.model, {**given, "p": p}, *found)
         behind = dict(zip(self.live.outputs, found, strict=True))
+        end = len(found) - len(self._behind)
+        formed = found[count:end]
         own = loads.result(found[:count])
         if solver.loops is not None:
+            facts = np.atleast_2d(behind["facts"])
             if check:
-                loads.inverse.refuse(np.atleast_2d(behind["facts"]), loads.request.minimum_norm)
+                loads.inverse.refuse(facts, loads.request.minimum_norm)
+            else:
+                formed = _risky(formed, closes(facts).reshape(behind["facts"].shape[:-1]))
             flags = loads.determined(tuple(behind[name] for name in CHANGES if name in behind))
             own = replace(loads.result(found[:count], flags), efforts=behind["tau"])
             own = loads.with_spins(own, behind["rates"])
         if loads.all_joints is not None:
             own = declared_planar(loads.all_joints, own, [behind[name] for name in EVERY], check)
-        end = len(found) - len(self._behind)
-        return own, found[count:end]
+        return own, formed
+
+
+def _risky(formed: tuple[Array, ...], closed: Array) -> tuple[Array, ...]:
+    """Return what is formed, last but one its risk, which is infinite where loops are open."""
+    *others, risk, opened = formed
+    return *others, np.where(closed[..., None], risk, np.inf), opened

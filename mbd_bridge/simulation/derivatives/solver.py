@@ -119,7 +119,7 @@ class SimulationDerivativeSolver:
                 "until: goes with explicit integrators without a memory, such as 'rk4', whose last "
                 "step is as long as it takes; leave it out, or simulate for a fixed time"
             )
-        return Until(kernel, direction_of(given), self._trajectory)
+        return Until(kernel, direction_of(given, "until"), self._trajectory)
 
     def __call__(
         self,

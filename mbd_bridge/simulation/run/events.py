@@ -74,9 +74,7 @@ def check_watches(name: str, watches: Mapping[str, Watch] | None) -> Mapping[str
                 raise StateError(
                     f"{name}[{key!r}]: expected a function of (t, q, v): {error}"
                 ) from None
-        direction = getattr(watch, "direction", 0.0)
-        if not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
-            raise StateError(f"{name}[{key!r}]: direction: expected 1, -1 or 0, got {direction!r}")
+        direction_of(watch, f"{name}[{key!r}]")
     return watches or {}
 
 
@@ -137,9 +135,12 @@ def is_terminal(watch: Watch) -> bool:
     return bool(getattr(watch, "terminal", False))
 
 
-def direction_of(watch: Watch) -> float:
+def direction_of(watch: Watch, name: str = "event") -> float:
     """Return 1 for events at which the function grows only, -1 where it falls, 0 for all."""
-    return float(getattr(watch, "direction", 0.0))
+    direction = getattr(watch, "direction", 0.0)
+    if not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
+        raise StateError(f"{name}: direction: expected 1, -1 or 0, got {direction!r:.60}")
+    return float(direction)
 
 
 def first_end(events: Mapping[str, Events], watches: Mapping[str, Watch]) -> float:
