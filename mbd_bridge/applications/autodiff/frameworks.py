@@ -181,7 +181,7 @@ class LoadFunction:
         return np.asarray((E.swapaxes(1, 2) / np.where(sizes == 0.0, 1.0, sizes))[:, chosen])
 
 
-class Loads:
+class FrameworkLoads:
     """Loads as a function of a framework's arrays; in another process it is made anew.
 
     Parameters
@@ -194,7 +194,7 @@ class Loads:
 
     def __init__(
         self,
-        made_by: Callable[[DerivativeSolver], Loads],
+        made_by: Callable[[DerivativeSolver], FrameworkLoads],
         function: LoadFunction,
         flat: Callable[[Any], Any],
         library: Any,
@@ -208,7 +208,9 @@ class Loads:
         arrays = [self._as_array(x) for x in arguments]
         return self._function.parts(self._flat(self._function.joined(self._library, arrays)))
 
-    def __reduce__(self) -> tuple[Callable[[DerivativeSolver], Loads], tuple[DerivativeSolver]]:
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[DerivativeSolver], FrameworkLoads], tuple[DerivativeSolver]]:
         """Return what makes it again: functions of a framework do not travel."""
         return self._made_by, (self._function.solver,)
 
@@ -217,7 +219,7 @@ ALIVE: list[Any] = []
 """What functions of CasADi call: it holds no references, and expressions outlive functions."""
 
 
-def to_jax(self: DerivativeSolver) -> Loads:
+def to_jax(self: DerivativeSolver) -> FrameworkLoads:
     """Return the loads as a function of JAX's arrays q, v, a, ... (..., n), in this order.
 
     It works under `jit`, `vmap`, `grad`, `jacfwd` and `jacrev`, once: there are no second
@@ -253,10 +255,10 @@ def to_jax(self: DerivativeSolver) -> Loads:
     flat = jax.custom_jvp(called)
     flat.defjvp(rates)
 
-    return Loads(to_jax, function, flat, jax.numpy, jax.numpy.asarray)
+    return FrameworkLoads(to_jax, function, flat, jax.numpy, jax.numpy.asarray)
 
 
-def to_torch(self: DerivativeSolver) -> Loads:
+def to_torch(self: DerivativeSolver) -> FrameworkLoads:
     """Return the loads as a function of PyTorch's tensors q, v, a, ... (..., n), in this order.
 
     It works under `backward`, `torch.func.vmap`, `grad`, `jacrev` and `jvp`, once: there are no
@@ -314,7 +316,9 @@ def to_torch(self: DerivativeSolver) -> Loads:
         def vmap(info: Any, places: tuple[int], x: Any) -> Any:
             return TorchLoads.apply(x.movedim(places[0], 0)), (0, 0)
 
-    return Loads(to_torch, function, lambda x: TorchLoads.apply(x)[0], torch, torch.as_tensor)
+    return FrameworkLoads(
+        to_torch, function, lambda x: TorchLoads.apply(x)[0], torch, torch.as_tensor
+    )
 
 
 def to_casadi(self: DerivativeSolver, states: int = 1) -> Any:
