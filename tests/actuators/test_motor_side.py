@@ -1,5 +1,7 @@
 """The motor side: by hand, against MuJoCo, and by its energies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import simpson
@@ -16,6 +18,7 @@ from mbd_bridge.applications.motors import (
 )
 from mbd_bridge.applications.motors.motors import motors_along
 from mbd_bridge.base.errors import StateError
+from mbd_bridge.files import read_urdf_text
 from mbd_bridge.forces import JointFriction
 from tests.actuators.machines import arm, arm_urdf, motion
 
@@ -149,6 +152,22 @@ def test_beyond_its_curve_a_motor_gives_nothing():
     robot = arm().with_actuators([Actuator("lift", 80.0, 1e-4, 0.9, curve=curve)])
     said = str(robot.motors(motion(robot))["lift"].verdict)
     assert said.startswith("exceeded: continuous torque too fast, speed ")
+
+
+def test_rotors_that_the_machine_carries_are_not_counted_twice():
+    """The actuation of a machine with rotors has their share; motors count their own."""
+    rotor = """<transmission name="t"><type>transmission_interface/SimpleTransmission</type>
+      <joint name="turn"/><actuator name="m"><mechanicalReduction>100</mechanicalReduction>
+      <rotor_inertia>2e-4</rotor_inertia></actuator></transmission>"""
+    described = replace(read_urdf_text(arm_urdf(extra=rotor)), joint_dynamics=True)
+    plain, carries = arm(), mbd.Mechanism.build(described)
+    assert carries.model.rotors[0] == pytest.approx(2.0)
+    sides = []
+    for robot in (plain, carries):
+        moves = motion(robot, rows=21)
+        sides.append(robot.with_actuators(GEARED[:1]).motors(moves).duties[0].states)
+    assert np.allclose(sides[0].torque, sides[1].torque, rtol=1e-12)
+    assert np.abs(sides[0].rotor).max() > 0.0
 
 
 def test_a_motor_fits_only_if_friction_rotor_and_limits_are_known():

@@ -11,6 +11,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.applications.studies.command import read_study
+from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
 
 GOOD = """\
@@ -68,6 +69,9 @@ def test_grids_have_levels_in_the_file(study: Path) -> None:
     design = read_study(study, mbd.load).design
     assert design.shape == (3, 2)
     assert design.values[:, 0].tolist() == [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
+    study.write_text(study.read_text().replace(", levels: 3", ""))
+    with pytest.raises(FileError, match=r"expected \{from: 0, to: 1, levels: 11\} or a list"):
+        read_study(study, mbd.load)
 
 
 def test_numbers_may_have_units(study: Path) -> None:
