@@ -82,20 +82,21 @@ GUARDS: dict[str, tuple[Case, str]] = {
 
 
 @contextlib.contextmanager
-def wrong_gamma() -> Iterator[None]:
-    """Have the right-hand sides of the loops one per cent off, compiled and in Python."""
+def wrong_gamma(factor: float = 0.99, *, compiled: bool = True) -> Iterator[None]:
+    """Have the right-hand sides of the loops one per cent off, compiled or not, and in Python."""
     right, terms = solve_closed.constraints, ReferenceEquations.terms
     with pytest.MonkeyPatch.context() as patch:
 
-        def compiled(model: Any, state: Any) -> Any:
+        def of_machine_code(model: Any, state: Any) -> Any:
             found = right(model, state)
-            return found._replace(gamma=0.99 * found.gamma)
+            return found._replace(gamma=factor * found.gamma)
 
         def in_python(*given: Any) -> Any:
             found = terms(*given)
-            return found._replace(gamma=0.99 * found.gamma)
+            return found._replace(gamma=factor * found.gamma)
 
-        patch.setattr(solve_closed, "constraints", compiled)
+        if compiled:
+            patch.setattr(solve_closed, "constraints", of_machine_code)
         patch.setattr(ReferenceEquations, "terms", in_python)
         patch.setenv("MBD_BRIDGE_CACHE", "off")
         yield
@@ -166,7 +167,7 @@ def _fmu(case: Case, **more: Any) -> End:
             return q, np.array([fmu.get(f"v.{name}") for name in names]).reshape(-1)
 
 
-def _by(**options: Any) -> Callable[..., End]:
+def by_options(**options: Any) -> Callable[..., End]:
     def go(case: Case, **more: Any) -> End:
         done = run(case, **options, **more)
         return done.q[-1], done.v[-1]
@@ -177,13 +178,13 @@ def _by(**options: Any) -> Callable[..., End]:
 VARIABLE: dict[str, Any] = {"integrator": mbd.integrators.HHT(tolerance=1e-9), "every": 10}
 
 ROADS: dict[str, Callable[..., End]] = {
-    "run": _by(),
+    "run": by_options(),
     "batch": _batch,
     "other loop": _other_loop,
     "real time": _paced,
     "FMU": _fmu,
-    "variable": _by(**VARIABLE),
-    "Python": _by(method="svd", reference=True),
+    "variable": by_options(**VARIABLE),
+    "Python": by_options(method="svd", reference=True),
 }
 """Roads, each from a case to the state at its end; it raises what ends the motion before."""
 
@@ -284,10 +285,10 @@ def fresh_bar() -> Case:
     return of_bar(torque=lambda t, q, v: 0.0 * v) | {"machine": four_bar(1, 2, 1.7, 2.5)}
 
 
-def ended(road: str, case: Case) -> str:
+def ended(road: str | Callable[..., End], case: Case) -> str:
     """Return what a motion says that does not come to its end; "" if it does."""
     try:
-        ROADS[road](case)
+        (ROADS[road] if isinstance(road, str) else road)(case)
     except MbdError as error:
         return str(error)
     return ""

@@ -10,14 +10,15 @@ from mbd_bridge.simulation.reference.methods import ReferenceEquations
 from mbd_bridge.simulation.run import compiled, single
 from mbd_bridge.simulation.steps import runge_kutta as simulate_step, stepping, trusted_step
 from mbd_bridge.simulation.steps.stepping import CoupledStep
-from mbd_bridge.solve import closed as solve_closed
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.null_space import OnNullSpace
 from tests.machines import four_bar
 from tests.robots import own_urdfs
+from tests.simulate.roads import ROADS, by_options, ended, wrong_gamma
 
 BAR = four_bar(1, 2, 2.5, 2.5)
 AT = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+START = {"machine": BAR, "q": AT.q, "v": AT.v}
 PYTHON = {
     "svd": {"method": "svd", "reference": True},
     "multipliers": {"method": "multipliers", "reference": True},
@@ -55,54 +56,37 @@ def test_energy_from_nowhere_is_seen_in_a_method_prescribed_from_python(monkeypa
 
 # -- what is broken in the loops' own equations ----------------------------------------------------
 
-ROADS = ("run", "batch", "stepper", "paced", "basis", "svd", "multipliers", "ab3", "abm", "scipy")
+IN_STEPS = {
+    **{road: ROADS[road] for road in ("run", "batch", "other loop", "real time")},
+    "basis": by_options(method="svd"),
+}
+EVERY = IN_STEPS | {name: by_options(**options) for name, options in PYTHON.items()}
+OF_THE_TABLE = ("run", "batch", "other loop", "real time", "svd")
+"""Of these `test_every_road.py` sees a gamma that is one per cent wrong."""
 
 
-def went(road, torque, steps=500):
-    """Return what became of a motion by this road."""
-    given = {"step": 2e-3, "torque": torque}
-    if road == "stepper":
-        core = CoupledStep(mbd.System(BAR, torque=torque), AT.q, AT.v)
-        try:
-            gone(core, AT.q, AT.v, steps, 2e-3)
-        except SolveError as met:
-            return str(met)
-        return "finished"
-    if road == "paced":
-        machine = mbd.RealTime(mbd.System(BAR, torque=torque), step=2e-3, q=AT.q, v=AT.v)
-        return machine.run(steps * 2e-3, rate=1e9).status
-    if road == "batch":
-        many = BAR.simulate(steps * 2e-3, q=[AT.q] * 3, v=[AT.v] * 3, **given)
-        return many.status[1]
-    options = {"method": "svd"} if road == "basis" else PYTHON.get(road, {})
-    return BAR.simulate(steps * 2e-3, q=AT.q, v=AT.v, check=False, **given, **options).status
+def went(road, steps=500):
+    """Return what a motion by this road says that does not come to its end."""
+    return ended(
+        EVERY[road],
+        START | {"h": 2e-3, "steps": steps, "acts": {"torque": lambda t, q, v: 0.0 * v}},
+    )
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("road", EVERY)
 def test_a_right_gamma_is_not_suspected(road):
-    assert went(road, lambda t, q, v: 0.0 * v, 100) == "finished"
+    assert went(road, 100) == ""
 
 
-@pytest.mark.parametrize("factor", [0.99, -1.0])
-@pytest.mark.parametrize("road", ROADS)
-def test_a_wrong_gamma_does_not_finish(monkeypatch, road, factor):
+FACTORS = [(road, -1.0) for road in EVERY] + [(x, 0.99) for x in EVERY if x not in OF_THE_TABLE]
+
+
+@pytest.mark.parametrize(("road", "factor"), FACTORS)
+def test_a_wrong_gamma_does_not_finish(road, factor):
     """Of one percent; corrections bring the motion back, and its energy is right to a percent."""
-    right, terms = solve_closed.constraints, ReferenceEquations.terms
-
-    def compiled(model, state):
-        found = right(model, state)
-        return found._replace(gamma=factor * found.gamma)
-
-    def in_python(self, q, v, t, z):
-        found = terms(self, q, v, t, z)
-        return found._replace(gamma=factor * found.gamma)
-
-    if PYTHON.get(road, {}).get("method"):
-        monkeypatch.setattr(ReferenceEquations, "terms", in_python)
-    else:
-        monkeypatch.setattr(solve_closed, "constraints", compiled)
-    monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
-    assert "lead off the loops" in went(road, lambda t, q, v: 0.0 * v)
+    in_python = bool(PYTHON.get(road, {}).get("method"))
+    with wrong_gamma(factor, compiled=not in_python):
+        assert "lead off the loops" in went(road)
 
 
 BESIDE = 1e-4
@@ -130,34 +114,36 @@ def project_wrongly(monkeypatch, wrong):
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
 
 
+def trust_all(monkeypatch):
+    """Take every step."""
+    for module in (compiled, stepping, trusted_step):
+        monkeypatch.setattr(module, "STEP_RISK", np.inf)
+
+
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("road", [road for road in ROADS if road != "scipy"])
+@pytest.mark.parametrize("road", [road for road in EVERY if road != "scipy"])
 def test_a_wrong_projection_does_not_finish(monkeypatch, road, wrong):
     """SciPy's integrators are not projected."""
     project_wrongly(monkeypatch, WRONG[wrong])
-    assert went(road, lambda t, q, v: 0.0 * v) != "finished"
+    assert went(road)
 
 
-@pytest.mark.parametrize("road", ["run", "batch", "stepper", "paced", "abm"])
+@pytest.mark.parametrize("road", ["run", "batch", "other loop", "real time", "abm"])
 def test_without_the_guard_a_wrong_projection_finishes(monkeypatch, road):
     """So it is trust in steps and the look at the loops that stop it; either one does."""
     project_wrongly(monkeypatch, WRONG["leads beside the loops"])
     monkeypatch.setattr(single, "first_open", lambda *_: None)
     monkeypatch.setattr(StepGuards, "opened", lambda *_: False)
     if road == "abm":  # its steps are trusted by their accelerations
-        assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
+        assert went(road, 50) == ""
         return
-    assert went(road, lambda t, q, v: 0.0 * v, 50) != "finished"
-    monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
-    monkeypatch.setattr(stepping, "STEP_RISK", np.inf)
-    monkeypatch.setattr(trusted_step, "STEP_RISK", np.inf)
-    assert went(road, lambda t, q, v: 0.0 * v, 50) == "finished"
+    assert went(road, 50) != ""
+    trust_all(monkeypatch)
+    assert went(road, 50) == ""
     monkeypatch.undo()
     project_wrongly(monkeypatch, WRONG["leads beside the loops"])
-    monkeypatch.setattr(compiled, "STEP_RISK", np.inf)
-    monkeypatch.setattr(stepping, "STEP_RISK", np.inf)
-    monkeypatch.setattr(trusted_step, "STEP_RISK", np.inf)
-    assert "open by" in went(road, lambda t, q, v: 0.0 * v, 50)
+    trust_all(monkeypatch)
+    assert "open by" in went(road, 50)
 
 
 # -- steps in somebody else's loop -----------------------------------------------------------------
