@@ -263,8 +263,6 @@ def _summary(motion: Simulation) -> list[str]:
         steps += f" of {motion.step:g} s"
     lines = [f"{steps} to t = {motion.time[-1]:g} s"]
     energy = motion.energy + motion.force_elements.energy
-    change = float(np.abs(energy - energy[0]).max())
-    span = float(np.ptp(energy))
     system = motion.system
     if system.torques or system.external_links or system.prescribed:
         work = "given forces and prescribed motions do work"
@@ -272,7 +270,7 @@ def _summary(motion: Simulation) -> list[str]:
     elif motion.system.forces:
         lines.append(f"energy from {energy[0]:.6g} J to {energy[-1]:.6g} J, in force elements too")
     else:
-        lines.append(f"energy {energy[0]:.6g} J, kept to {max(change, span):.1e} J")
+        lines.append(f"energy {energy[0]:.6g} J, kept to {np.ptp(energy):.1e} J")
     if motion.model.cuts:
         lines.append(f"loops closed to {motion.closure.max():.1e} of the mechanism's size")
     if motion.detours:

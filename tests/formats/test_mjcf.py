@@ -245,6 +245,16 @@ def test_a_mesh_is_where_the_file_puts_it(tmp_path):
     assert shape.origin.rotation == pytest.approx(np.eye(3), abs=1e-6)
 
 
+@pytest.mark.parametrize("group", range(5))
+def test_shapes_are_seen_as_mujocos_viewers_show_them(tmp_path, group):
+    """Groups 0, 1 and 2; what the others touch with is still there."""
+    text = ARM.replace("<geom ", f'<geom group="{group}" ')
+    assert text != ARM
+    links = load(tmp_path, text)[0].model.description.links
+    assert any(link.visuals for link in links) == (group < 3)
+    assert any(link.collisions for link in links)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
