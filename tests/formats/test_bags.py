@@ -344,9 +344,9 @@ def test_wrenches_beside_joint_states_that_begin_at_different_times_are_refused(
 
 
 def test_units_of_columns_become_those_of_messages(tmp_path):
-    columns = [Column("time", "ms"), Column("a.fx", "kN"), Column("a.mx", "N mm")]
+    columns = [Column("a.fx", "kN"), Column("time", "ms"), Column("a.mx", "N mm")]
     with TableWriter(tmp_path / "a.mcap", columns) as out:
-        out.append([[0.0, 1.0, 1.0], [500.0, 2.0, 2.0]])
+        out.append([[1.0, 0.0, 1.0], [2.0, 500.0, 2.0]])
     table = read_table(tmp_path / "a.mcap")
     assert table.column("time").tolist() == [0.0, 0.5]
     assert table.column("a.fx").tolist() == [1000.0, 2000.0]

@@ -136,6 +136,14 @@ def test_unknown_elements_are_ignored():
     assert len(read_urdf_text(text).links) == 2
 
 
+def test_a_joint_with_two_motors_is_actuated_once():
+    motor = (
+        '<transmission name="{}"><type>SimpleTransmission</type><joint name="{}"/></transmission>'
+    )
+    motors = "".join(motor.format(name, "j") for name in "ab")
+    assert read_urdf_text(robot("").replace("</robot>", f"{motors}</robot>")).actuated == ("j",)
+
+
 def test_faulty_shapes_are_left_out_because_dynamics_do_not_need_them():
     shapes = (
         '<visual><geometry><box size="1 2"/></geometry></visual>'

@@ -53,6 +53,14 @@ def part(loads, rows):
     return replace(loads, **{name: getattr(loads, name)[rows] for name in names})
 
 
+def test_what_rounds_is_judged_apart_for_forces_and_moments():
+    loads = mbd.load(ARM).joint_loads(*np.random.default_rng(2).normal(size=(3, 30, 7)))
+    peaks, large = LoadPeaks(), replace(loads, moment=1e9 * loads.moment, time=np.arange(30.0))
+    peaks.add(None, large)
+    assert peaks.round_off.force == pytest.approx(loads.round_off.force)
+    assert peaks.round_off.moment == pytest.approx(large.round_off.moment)
+
+
 def test_blocks_give_the_peaks_of_the_whole():
     robot = mbd.load(ARM)
     rng = np.random.default_rng(0)
