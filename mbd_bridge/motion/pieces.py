@@ -45,6 +45,8 @@ ROUNDINGS = 1e3
 EPSILON = float(np.finfo(np.float64).eps)
 READ = 16_384
 """Rows that are read at a time."""
+KEPT = 2**22
+"""Numbers of a file, 32 MB, that are kept where it was sampled for noise: it is read once."""
 
 
 AS_IT_IS = Reading()
@@ -136,7 +138,7 @@ class MotionPieces:
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
         self.overlap, self._head = OVERLAP, list[ColumnTable]()
         self._reading: Iterator[Block] | None = None
-        self._progress = progress
+        self._progress, self._untold = progress, 0.0
         self._warnings = MotionWarnings(model)
         self._said: tuple[str, ...] = ()
         self._assumed: tuple[Assumption, ...] = ()
@@ -205,11 +207,11 @@ class MotionPieces:
     def _sample(self) -> list[ColumnTable]:
         """Return the rows that `smoothing.blocks_of` would take of the whole motion."""
         held, start, stride = self._empty(), 0, 1
-        sample: list[ColumnTable] = []
+        sample, kept, room = list[ColumnTable](), list[ColumnTable](), KEPT
         for block in self._blocks(again=True):
-            held = _joined(held, block)
+            held, room = _joined(held, block), room - block.values.size
+            kept = [*kept, block] if room >= 0 or self._source.once else []
             if self._source.once and len(held.values) > WHOLE:
-                self._head = [held]
                 break
             if not sample and len(held.values) <= WHOLE:
                 continue
@@ -220,8 +222,9 @@ class MotionPieces:
                 if len(sample) > BLOCKS:
                     sample, stride = sample[::2], 2 * stride
         else:
-            if self._source.once:  # it is read to its end
-                self._head, self._reading = [held], iter(())
+            if kept or self._source.once:  # it is read to its end
+                self._reading = iter(())
+        self._head = kept
         return sample or [held]
 
     def _tables(self) -> Iterator[tuple[ColumnTable, int, int]]:
@@ -245,16 +248,20 @@ class MotionPieces:
             yield replace(held, start=start), begin, len(held.values)
 
     def _blocks(self, again: bool = False) -> Iterator[ColumnTable]:
-        """Yield the rows; without telling the progress, where they are read `again`."""
-        source, columns = self._source, self._columns()
+        """Yield the rows; without telling the progress, where they may be read `again`."""
+        source, columns, tell = self._source, self._columns(), self._progress or (lambda _: None)
         places = source.places([column.name for column in columns])
+        if self._head:
+            tell(self._untold)
         yield from self._head
-        self._head = []
+        self._head, self._untold = [], 0.0
         if self._reading is None:
             self._reading = source.checked(READ, places)
         for block in self._reading:
-            if self._progress is not None and (source.once or not again):
-                self._progress(block.size)
+            if source.once or not again:
+                tell(block.size)
+            else:
+                self._untold += block.size
             if len(block.values):
                 yield replace(self._empty(), values=block.values, lines=block.lines)
         self._reading = None
