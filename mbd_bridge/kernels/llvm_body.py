@@ -77,17 +77,17 @@ def _function(
     given = ["%stage"] if slots is not None else ["%stage", "%results"]
     takes = ", ".join(f"ptr {one}" for one in given)
     texts, calls = [], []
+    writer = _Writer(name, program, lanes, sine_lanes, slots, crossing, watch, held or {})
     for k, span in enumerate(crossing.parts):
-        part = _Part(name, program, lanes, sine_lanes, slots, crossing, watch, held or {})
-        texts.append(part.text(f"@{name}_part{k}", given, span))
+        texts.append(writer.part(f"@{name}_part{k}", given, span))
         calls.append(f"  call void @{name}_part{k}({takes})")
     return "\n".join(
         [*texts, f"define internal void @{name}({takes}) #0 {{", *calls, "  ret void\n}"]
     )
 
 
-class _Part:
-    """Writes the instructions of one part, one after the other."""
+class _Writer:
+    """Writes the instructions of a function, part after part."""
 
     def __init__(
         self,
@@ -115,17 +115,19 @@ class _Part:
                 if index not in elsewhere:
                     self.stores.setdefault(index, []).append(first + k)
         self.elsewhere = elsewhere
-        self.names: dict[int, str] = {}
-        self.lines: list[str] = []
-        self.sines: dict[int, tuple[str, str]] = {}
-        self.serial = self.end = self.stored = 0
+        self._begin([], 0)
 
-    def text(self, name: str, given: list[str], span: tuple[int, int]) -> str:
+    def _begin(self, head: list[str], end: int) -> None:
+        self.lines, self.end = head, end
+        self.names: dict[int, str] = {}
+        self.sines: dict[int, tuple[str, str]] = {}
+        self.serial = self.stored = 0
+
+    def part(self, name: str, given: list[str], span: tuple[int, int]) -> str:
         """Return the function with the instructions of a span."""
         align = 8 * self.lanes
         takes = ", ".join(f"ptr noalias align {align} {one}" for one in given)
-        self.lines = [f"define internal void {name}({takes}) #0 {{"]
-        self.end = span[1]
+        self._begin([f"define internal void {name}({takes}) #0 {{"], span[1])
         cuts = range(span[0] + BLOCK, span[1], BLOCK) if span[1] - span[0] > LONG else range(0)
         for index in range(*span):
             if index in cuts:

@@ -43,7 +43,7 @@ LARGE = 12_000
 """Lines of text from which on LLVM works in a process of its own. Starting that takes 0.2 s; LLVM
 takes half a second for so many, and cannot be interrupted."""
 
-LINES_A_SECOND = 20_000
+LINES_A_SECOND = 40_000
 """That LLVM compiles, for those who wait."""
 
 Listener: TypeAlias = Callable[[int, float], None]

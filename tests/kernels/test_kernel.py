@@ -304,6 +304,7 @@ def test_it_says_what_it_computes():
 
 @pytest.mark.parametrize("length", [1, 3, 7])
 def test_cutting_the_body_into_parts_changes_no_digit(kernel, monkeypatch, length):
+    monkeypatch.setattr(places, "WHOLE_LENGTH", length)
     monkeypatch.setattr(places, "PART_LENGTH", length)
     cut = compile_kernel(arm, ARM_INPUTS, name="arm", cache=None, lanes=kernel.lanes)
     q, v = states(21, seed=10)

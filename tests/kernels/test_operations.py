@@ -172,6 +172,7 @@ def test_one_state_many_and_c_have_the_same_digits(tmp_path):
 def test_conditions_wait_between_the_parts_of_a_long_function(monkeypatch):
     p = SEED.normal(size=(50, 2))
     whole = compile_kernel(everything, {"q": 2}, cache=None)(p)
+    monkeypatch.setattr(places, "WHOLE_LENGTH", 7)
     monkeypatch.setattr(places, "PART_LENGTH", 7)
     monkeypatch.setattr(llvm_body, "LONG", 3)
     monkeypatch.setattr(llvm_body, "BLOCK", 2)

@@ -100,7 +100,8 @@ def test_many_lanes_have_the_digits_of_one(always, lanes):
 
 def test_routines_may_be_longer_than_a_part(always, monkeypatch):
     whole = run(midpoint(shared(slope)), 1)
-    monkeypatch.setattr("mbd_bridge.kernels.places.PART_LENGTH", 7)
+    for length in ("WHOLE_LENGTH", "PART_LENGTH"):
+        monkeypatch.setattr(f"mbd_bridge.kernels.places.{length}", 7)
     assert np.array_equal(run(midpoint(shared(slope)), 1), whole)
 
 
