@@ -77,7 +77,7 @@ class Curve:
     ) -> None:
         self.machine, self.flat, self._turns = machine, flat, turns
         places = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
-        energies = np.array([self._energies(s) for s in places])
+        energies = np.array([self.energies(s) for s in places])
         series = np.fft.rfft(energies, axis=0) / SAMPLES
         kept = (np.abs(series) > ROUNDING * np.abs(series).max(axis=0)).any(axis=1)
         assert not kept[SAMPLES // 4 :].any(), "too few harmonics"
@@ -112,7 +112,7 @@ class Curve:
         """Return how far (rad) coordinates are from those at s, up to whole turns."""
         return float(np.abs((q - self.state(s, 0.0)[0] + np.pi) % (2 * np.pi) - np.pi).max())
 
-    def _energies(self, s: float) -> tuple[float, float]:
+    def energies(self, s: float) -> tuple[float, float]:
         """Return I(s) and V(s): each link carried along the joints that the file describes."""
         h = 1e-30
         described = self.machine.model.description

@@ -167,7 +167,7 @@ _INT, _AT = ctypes.c_int64, ctypes.c_void_p
 _MARCH = ctypes.CFUNCTYPE(_INT, _AT, _INT, _INT, _AT, ctypes.c_double, _AT)
 _ALIGNMENT = 64
 
-_FORM = "march 7"
+_FORM = "march 10"
 """Machine code kept from another form of march is not to be found under this one."""
 
 SMALL = 3_000

@@ -1,14 +1,16 @@
 """Passages: machines that pass flat positions beside ones that never do, and beside MuJoCo.
 
-The parallelogram `urdf/four_bar.urdf` and a row of ten four-bars fall from rest, all round or to
-and fro through their flat positions; hung beside their lowest position, the same machines pass
-none. Times are the processor's seconds of whole calls; `mujoco.rollout` keeps every state, too.
+The parallelogram `urdf/four_bar.urdf`, a row of ten four-bars and a crossed four-bar fall from
+rest, all round or to and fro through their flat positions; hung beside their lowest position, the
+same machines pass none. Times are the processor's seconds of whole calls; `mujoco.rollout` keeps
+every state, too.
 Errors: how much the energy changes by its largest part, and how far loops stand open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +20,7 @@ import mbd_bridge as mbd
 from tests.benchmarks.engines import H, settings
 from tests.benchmarks.peer_mujoco import MuJoCo, Rollout, stiff
 from tests.benchmarks.planar import gap, least_seconds, seconds_of
+from tests.crossings import curve
 from tests.machines import n_four_bar
 from tests.robots import own_urdfs
 
@@ -40,23 +43,34 @@ def run() -> dict[str, Any]:
         ("four_bar.urdf", mbd.load(own_urdfs()["four_bar"])),
         ("ten four-bars", n_four_bar(10)),
     ):
-        found[name] = _machine(name, bar)
+        bars = [joint.startswith(("bar", "elbow")) for joint in bar.coordinate_names]
+        turns = np.where(bars, -1.0, 1.0)
+        found[name] = _machine(name, bar, partial(np.multiply, turns))
+    found["crossed four-bar"] = _machine("crossed four-bar", *_crossed())
     return found
 
 
-def _machine(name: str, bar: mbd.Mechanism) -> dict[str, Any]:
-    """Measure a machine; print and return the figures."""
-    turns = np.array([-1.0 if name.startswith(("bar", "elbow")) else 1.0 for name in _joints(bar)])
+def _crossed() -> tuple[mbd.Mechanism, Callable[[float], Any]]:
+    """Return a crossed four-bar, and its position between the highest, 0, and the lowest, pi."""
+    way, angles = curve("crossed"), np.linspace(0.0, 2.0 * np.pi, 500)
+    heights = [way.energies(s)[1] for s in angles]
+    highest, lowest = angles[np.argmax(heights)], angles[np.argmin(heights)]
+    part = (lowest - highest) / np.pi
+    return way.machine, lambda angle: way.state(highest + angle * part, 0.0)[0]
+
+
+def _machine(name: str, bar: mbd.Mechanism, at: Callable[[float], Any]) -> dict[str, Any]:
+    """Measure a machine whose position is a function of an angle; print and return the figures."""
     ends: dict[str, Any] = {}
 
     def one(angle: float) -> Callable[[], float]:
         def work() -> None:
-            ends["run"] = bar.simulate(SINGLE * H, step=H, q=angle * turns, every=100)
+            ends["run"] = bar.simulate(SINGLE * H, step=H, q=at(angle), every=100)
 
         return lambda: seconds_of(work)
 
     def many(angles: Any) -> Callable[[], float]:
-        start = angles[:, None] * turns
+        start = np.array([at(angle) for angle in angles])
 
         def work() -> None:
             options = {"step": H, "every": BATCH, "threads": 1}
@@ -71,7 +85,7 @@ def _machine(name: str, bar: mbd.Mechanism) -> dict[str, Any]:
         f"batch of {TRAJECTORIES}, passing": (many(PASSING), TRAJECTORIES * BATCH),
     }
     if find_spec("mujoco"):
-        peer = MuJoCo(bar.model, RELEASED * turns, np.zeros(bar.model.nv), H, "RK4", stiff(H))
+        peer = MuJoCo(bar.model, at(RELEASED), np.zeros(bar.model.nv), H, "RK4", stiff(H))
         rollout = Rollout(peer, ROLLED, BATCH)
         works[f"mujoco.rollout of {ROLLED}, passing"] = (
             lambda: rollout.run(BATCH),
@@ -83,12 +97,12 @@ def _machine(name: str, bar: mbd.Mechanism) -> dict[str, Any]:
         for (what, (_, steps)), least in zip(works.items(), best, strict=True)
     }
     for what, value in ns.items():
-        print(f"{name:14s} {what:42s} {value:10.1f} ns a step")
+        print(f"{name:16s} {what:42s} {value:10.1f} ns a step")
     figures = list(ns.values())
     ratios = {"single": figures[1] / figures[0], "batch": figures[3] / figures[2]}
     ratios |= {"rollout": figures[4] / figures[3]} if len(figures) > 4 else {}
     print(
-        f"{name:14s} passing by never flat: one {ratios['single']:.2f}, of a batch "
+        f"{name:16s} passing by never flat: one {ratios['single']:.2f}, of a batch "
         f"{ratios['batch']:.2f}; rollout by batch {ratios.get('rollout', np.nan):.0f}"
     )
     one(RELEASED)()
@@ -97,9 +111,5 @@ def _machine(name: str, bar: mbd.Mechanism) -> dict[str, Any]:
     assert single.finished and all(status == "finished" for status in batch.status)
     lost = float(np.ptp(single.energy) / np.abs(single.energy).max())
     apart = max(gap(bar.model, q) for q in (*single.q, *batch.q[:, -1]))
-    print(f"{name:14s} {single.detours} steps led past; energy off {lost:.1e}, open {apart:.1e} m")
+    print(f"{name:16s} {single.detours} steps led past; energy off {lost:.1e}, open {apart:.1e} m")
     return {"ns": ns, "ratios": ratios, "detours": single.detours, "energy": lost, "open": apart}
-
-
-def _joints(bar: mbd.Mechanism) -> list[str]:
-    return list(bar.coordinate_names)

@@ -1,20 +1,23 @@
 """The way past a singular position in machine code, between two steps of a march (`march.Detour`).
 
-It is the ordinary one of `passage`, with the same numbers: halved steps lead near, two jumps of
-different length lead across to the same state, records in between are taken from the polynomial,
-and a last step ends on the grid. In the lanes of vectors each goes its own way. Where it does not
-find one (sharp turns, starts in a singular position, steps that are just too long), the march stops
-as it does without, and the passage in Python has the word.
+It is that of `passage`, with the same numbers: halved steps lead near, two jumps of different
+length lead across to the same state, records in between are taken from the polynomial, and a last
+step ends on the grid; where no two jumps agree, steps with control of their error lead on. In the
+lanes of vectors each goes its own way. Where it does not find one (starts in a singular position,
+what rounding decides, steps that are just too long), the march stops as it does without, and the
+passage in Python has the word.
 
 What it goes by, its registers, says what the step that was just taken was for:
 
     READY    a step of the grid, which is not trusted
     STILL    whether the state is in a singular position itself; no length
+    HALF     whether anything singular is near: half the step; HALVES the other half
     NEARER   a halved step
     JUMP     a jump; FURTHER one that is longer
     ALONG    parts of the way from the end of the one jump to that of the other
     BRIDGE   nothing: states of the grid lie on the polynomial
     LAST     from the end of the jump to the next state of the grid
+    WHOLE    a controlled step; FIRST and SECOND are its halves
     STUCK    nothing: there is no way
 """
 
@@ -26,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd_bridge.equations.energy import energies_of
-from mbd_bridge.functions import absolute, logical_not, maximum, sqrt, where
+from mbd_bridge.functions import absolute, logical_not, maximum, minimum, sqrt, where
 from mbd_bridge.kernels import llvm_march
 from mbd_bridge.kernels.llvm_march import ARRIVED, STAYS, STEP_ON
 from mbd_bridge.kernels.march import Detour, March
@@ -37,16 +40,23 @@ from mbd_bridge.simulation.guards.step_length import coordinate_scale
 from mbd_bridge.simulation.results.interpolation import Between, State, cubic
 from mbd_bridge.simulation.steps.passage import (
     APPROACHES,
+    CUT,
+    CUTS,
     DIFFERENT,
     EDGE,
+    FARTHEST,
     FURTHER as FURTHER_BY,
     GROWTH,
     JUMPS,
+    LOST_PLACE,
+    LOST_RATE,
     ON_GRID,
     PARTS,
+    PATIENCE,
     REACH,
     SAME_PLACE,
     SAME_RATE,
+    SHORTEST,
     SMALL_STATE,
     SWEPT,
     Resumed,
@@ -54,19 +64,24 @@ from mbd_bridge.simulation.steps.passage import (
 from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.tolerances import (
+    CONTROLLED_ERROR,
+    CONTROLLED_RISK,
     FAR_RISK,
     INSIDE_RISK,
     JUMP_CORRECTION,
     JUMP_RISKS,
+    RETRIED_RISK,
+    STEP_ERROR,
     STEP_RISK,
     STRAYED_RISK,
 )
 
 STUCK, OFF, READY, STILL, NEARER, JUMP, FURTHER, ALONG, BRIDGE, LAST = map(float, range(-1, 9))
+HALF, HALVES, WHOLE, FIRST, SECOND = map(float, range(9, 14))
 assert llvm_march.READY == READY, "up to it the march takes steps of the grid"
 
-MOST = 2_000
-"""Steps of one detour: three limits of risk take no more."""
+MOST = 3 * PATIENCE
+"""Steps of one detour."""
 
 LIMITS_APART = JUMP_RISKS[1] / JUMP_RISKS[0]
 
@@ -91,9 +106,19 @@ class Registers(NamedTuple):
     count, parts : halved steps or jumps, and parts of the way along
     blocked, differed : whether a jump was not trusted; how many were and did not agree
     lift : J, work less energy (see `_Way.energy`), which stays
+    base : s, of the state from which a way across is tried
+    far : whether nothing singular is near the step that is not trusted, as far as looked
+    crossed : whether it, or one of its halves, has stepped over something
+    risk : of a controlled step, before its halves
+    pace : s, length of controlled steps; 0 where the last detour ended without
+    retried : how often the way to the next state of the grid was taken in controlled steps
+    led : states of the grid that these have led to, one after the other
+    cut : of these the last ones with steps that were much shorter than the grid's
     y, a : the state (q, v, z) from which jumps go, and its acceleration
     jumped, jumped_a : those after the jump
-    other, along : the state after the longer jump; on the way to it from the end of the other
+    other, along : the state after the longer jump; on the way to it from the end of the other. Of a
+        controlled step: after it, and after its first half
+    base_y : the state from which a way across is tried
     """
 
     phase: Any
@@ -112,18 +137,27 @@ class Registers(NamedTuple):
     blocked: Any
     differed: Any
     lift: Any
+    base: Any
+    far: Any
+    crossed: Any
+    risk: Any
+    pace: Any
+    retried: Any
+    led: Any
+    cut: Any
     y: Array
     a: Array
     jumped: Array
     jumped_a: Array
     other: Array
     along: Array
+    base_y: Array
 
     @staticmethod
     def sizes(system: System) -> list[int]:
         """Return how many numbers each one has."""
         y, a = sum(_parts(system)), system.model.nv
-        return [1] * NUMBERS + [y, a, y, a, y, y]
+        return [1] * NUMBERS + [y, a, y, a, y, y, y]
 
     @staticmethod
     def of(system: System, numbers: Array) -> Registers:
@@ -254,11 +288,17 @@ class _Way:
         """
         was, arrives = r.phase, (r.phase == LAST) & step.trusted(STEP_RISK)
         r = self._entered(r, now, t, h, step, was)
-        r = self._approached(r, step, was)
+        r, wall = self._approached(r, step, was)
+        r, open_way = self._looked(r, step, was)
         r, longer, ends = self._jumped(r, step, was)
         r, differs = self._went_along(r, step, was)
-        r = _lengthened(r, longer | differs, ends)
+        r, back, none = _lengthened(r, longer | differs, ends, self._fastest(r.y))
+        r, led = self._controlled(r, step, was)
+        r = _where(back | wall | open_way, r._replace(at=r.base, y=r.base_y), r)
+        r = _controlling(r, wall | open_way | none)
+        r, arrives = _where(arrives, r._replace(pace=0.0), r), arrives | led
         r = _where(r.tried > MOST, r._replace(phase=STUCK), r)
+        r = _kept(r, step, was)
         r, grid_y, records = self._bridged(r, step, arrives)
         energy = self.energy((was == READY) | records, where(was == READY, now, grid_y))
         r = _where(was == READY, r._replace(lift=t[WORK] - energy), r)
@@ -277,19 +317,25 @@ class _Way:
     ) -> Registers:
         """Begin after a step of the grid that is not trusted, again after such a last one."""
         enters, again = was == READY, (was == LAST) & logical_not(step.trusted(STEP_RISK))
+        goes_on = (r.pace > 0.0) & (r.clock == t[0])
+        fresh = r._replace(pace=h, led=0.0, cut=0.0)
+        r = _where(enters & logical_not(goes_on), fresh, r)
         r = _where(
             enters, r._replace(tried=-1.0, began=t[0], clock=t[0], step=h, grid=h, at=0.0, y=now), r
         )
         r = _where(again, r._replace(at=r.end, y=r.jumped), r)
         r = r._replace(tried=r.tried + 1.0)
-        r = _where(
-            enters | again, r._replace(phase=STILL, limit=JUMP_RISKS[0], length=r.grid - r.at), r
-        )
-        too_long = (step.near < FAR_RISK) | logical_not(self._fastest(r.y) * r.length < SWEPT)
-        return _where((enters | again) & too_long, r._replace(phase=STUCK), r)
+        far = where(step.near < FAR_RISK, 1.0, 0.0)
+        crossed = where(step.crossed < STEP_RISK, 0.0, 1.0)
+        begun = r._replace(phase=STILL, limit=JUMP_RISKS[0])
+        begun = begun._replace(far=far, crossed=crossed, retried=0.0)
+        r = _where(enters | again, begun, r)
+        swept = logical_not(self._fastest(r.y) * (r.grid - r.at) < SWEPT)
+        stuck = swept | (r.cut > CUTS)
+        return _where((enters | again) & stuck, r._replace(phase=STUCK), r)
 
-    def _approached(self, r: Registers, step: _Step, was: Any) -> Registers:
-        """Halve steps until they sweep little."""
+    def _approached(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any]:
+        """Halve steps until they sweep little; say whether the state itself is singular."""
         outside = step.finite & (step.near < INSIDE_RISK)
         still, nearer = was == STILL, was == NEARER
         strayed = where(r.limit > STEP_RISK, np.inf, STEP_RISK)
@@ -309,13 +355,62 @@ class _Way:
             ),
             r,
         )
-        return _where(
-            still,
-            r._replace(
-                phase=where(outside, NEARER, STUCK), length=0.5 * (r.grid - r.at), count=0.0
-            ),
-            r,
-        )
+        phase = where(outside, where(r.far > 0.0, HALF, NEARER), STUCK)  # it may begin there
+        half = 0.5 * (r.grid - r.at)
+        wall = still & logical_not(outside) & ((r.at > 0.0) | (r.led > 0.0))
+        return _where(still, r._replace(phase=phase, length=half, count=0.0), r), wall
+
+    def _looked(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any]:
+        """Look whether anything singular is near in halves of the step; say whether nothing is."""
+        first, second = was == HALF, was == HALVES
+        far, crosses = step.near < FAR_RISK, logical_not(step.crossed < STEP_RISK)
+        r = _where((first | second) & crosses, r._replace(crossed=1.0), r)
+        nothing = second & far
+        too_long = nothing & logical_not(self._apart(step.y, r.other) <= STEP_ERROR)
+        r = _where(first | second, r._replace(phase=where(first & far, HALVES, NEARER)), r)
+        r = _where(too_long, r._replace(phase=STUCK), r)
+        return r, nothing & logical_not(too_long) & (r.crossed < 0.5)
+
+    def _controlled(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any]:
+        """Look at a controlled step or a half of it; say whether it leads to the next state."""
+        whole, first, second = was == WHOLE, was == FIRST, was == SECOND
+        good = step.trusted(CONTROLLED_RISK, strayed=np.inf)
+        r = _where(whole & good, r._replace(phase=FIRST, risk=step.near), r)
+        r = _where(first & good, r._replace(phase=SECOND), r)
+        right = self._confirmed(second & good, r, step)
+        wrong = (whole | first | second) & logical_not(good & (right | logical_not(second)))
+        r = _where(right, r._replace(at=r.at + r.length, y=step.y, pace=1.5 * r.length), r)
+        r = _where(wrong, r._replace(pace=0.5 * r.length), r)
+        led = right & (r.at >= r.grid - ON_GRID * r.step)
+        near = right & logical_not(led) & (step.near > RETRIED_RISK) & (r.retried < 1.5)
+        r = _where(right | wrong, r._replace(phase=WHOLE, length=_paced(r)), r)
+        r = _where(near, r._replace(phase=STILL, limit=JUMP_RISKS[0], far=0.0), r)
+        r = _where(wrong & (r.pace < SHORTEST * r.step), r._replace(phase=STUCK), r)
+        pace = where(r.retried < 1.5, minimum(2.0 * r.pace, r.step), r.pace)
+        cut = where(pace < r.step / CUT, r.cut + 1.0, 0.0)
+        return _where(led, r._replace(pace=pace, led=r.led + 1.0, cut=cut), r), led
+
+    def _confirmed(self, condition: Any, r: Registers, step: _Step) -> Any:
+        """Return whether a condition holds and two halves confirm a step (`passage.confirmed`)."""
+        risk = maximum(r.risk, step.near)
+        _, v, z = _split(self.system, step.y - r.other)
+        rate = maximum(LOST_RATE * risk, CONTROLLED_ERROR)
+        fastest = maximum(self._fastest(step.y), 1e-300)
+        sizes = maximum(absolute(_split(self.system, step.y)[2]), SMALL_STATE)
+        same = self._apart(step.y, r.other) <= maximum(LOST_PLACE * sqrt(risk), CONTROLLED_ERROR)
+        same = same & (_largest(v / self._rate) <= rate * fastest) & (_largest(z / sizes) <= rate)
+        same = condition & same
+
+        def energies(one: Array, other: Array, p: Array) -> tuple[Array]:
+            model, found = self.system.machine(p)[0], zeros(3, one, other, p)
+            found[0] = sum(energies_of(model, *_split(self.system, one)[:2]))
+            found[1:] = energies_of(model, *_split(self.system, other)[:2])
+            return (found,)
+
+        found = Conditional(energies, r.other, step.y, self._p).where(same, (np.zeros(3),))[0]
+        whole, kinetic, still = found
+        most = CONTROLLED_ERROR * (absolute(still) + absolute(kinetic))
+        return same & (absolute(whole - (kinetic + still)) <= most)
 
     def _jumped(self, r: Registers, step: _Step, was: Any) -> tuple[Registers, Any, Any]:
         """Look at a jump; say whether a longer one is to be tried, and whether none is."""
@@ -329,10 +424,8 @@ class _Way:
         ends = ends | (wrong & (differed >= DIFFERENT))
         r = _where(wrong, r._replace(differed=differed), r)
         r = _where(jumps, r._replace(a=step.a, blocked=where(arrived, r.blocked, 1.0)), r)
-        r = _where(right, r._replace(phase=FURTHER, jumped=step.y, end=r.at + r.length), r)
-        r = _where(
-            further & arrived, r._replace(phase=ALONG, parts=0.0, other=step.y, along=r.jumped), r
-        )
+        r = _where(right, r._replace(phase=FURTHER, end=r.at + r.length), r)
+        r = _where(further & arrived, r._replace(phase=ALONG, parts=0.0), r)
         short = further & logical_not(arrived)
         r = _where(short, r._replace(differed=differed), r)
         return r, (jumps & logical_not(right)) | short, ends
@@ -341,7 +434,7 @@ class _Way:
         """Look at a part of the way to the end of the longer jump; say whether they differ."""
         along, goes = was == ALONG, step.trusted(JUMP_RISKS[-1], strayed=np.inf)
         r = _where(along & (r.parts < 0.5), r._replace(jumped_a=step.a), r)
-        r = _where(along & goes, r._replace(parts=r.parts + 1.0, along=step.y), r)
+        r = _where(along & goes, r._replace(parts=r.parts + 1.0), r)
         there = along & goes & (r.parts >= PARTS)
         _, v, z = _split(self.system, step.y - r.other)
         sizes = maximum(absolute(_split(self.system, step.y)[2]), SMALL_STATE)
@@ -362,6 +455,7 @@ class _Way:
         y = where(arrives, step.y, where(ended, r.jumped, across))
         leaves = (r.phase == BRIDGE) & logical_not(on)
         r = _where(leaves, r._replace(phase=LAST), r)
+        r = _where(ended, r._replace(pace=0.0), r)
         r = _where(ended | arrives, r._replace(phase=READY), r)
         detours, clock, grid = r.detours + 1.0, r.clock + r.step, r.grid + r.step
         r = _where(on | arrives, r._replace(detours=detours, clock=clock, grid=grid), r)
@@ -406,16 +500,42 @@ class _Way:
         return _largest(_split(self.system, y)[1] / self._rate)
 
 
-def _lengthened(r: Registers, longer: Any, ends: Any) -> Registers:
-    """Try a longer jump, or after the last one those with the next limit of risk."""
-    ends = ends | (longer & (r.count >= JUMPS))
-    r = _where(longer, r._replace(phase=JUMP, length=GROWTH * r.length, count=r.count + 1.0), r)
-    limit = r.limit * LIMITS_APART
-    last = limit > JUMP_RISKS[-1]
-    half = 0.5 * (r.grid - r.at)
-    return _where(
-        ends, r._replace(phase=where(last, STUCK, NEARER), limit=limit, length=half, count=0.0), r
-    )
+def _paced(r: Registers) -> Any:
+    """Return the length of the next controlled step."""
+    return minimum(r.pace, r.grid - r.at)
+
+
+def _controlling(r: Registers, condition: Any) -> Registers:
+    """Begin controlled steps where a condition holds."""
+    pace = minimum(2.0 * r.pace, r.step)
+    r = _where(condition, r._replace(phase=WHOLE, pace=pace, retried=r.retried + 1.0), r)
+    return _where(condition, r._replace(length=_paced(r)), r)
+
+
+def _lengthened(r: Registers, longer: Any, ends: Any, fastest: Any) -> tuple[Registers, Any, Any]:
+    """Try a longer jump, or after the last one those with the next limit of risk.
+
+    Say whether a way begins again where the last one did, and whether there is none.
+    """
+    length = GROWTH * r.length
+    ends = ends | (longer & ((r.count >= JUMPS) | (length * fastest > FARTHEST)))
+    r = _where(longer, r._replace(phase=JUMP, length=length, count=r.count + 1.0), r)
+    limit, half = r.limit * LIMITS_APART, 0.5 * (r.grid - r.base)
+    r = _where(ends, r._replace(phase=NEARER, limit=limit, length=half, count=0.0), r)
+    return r, ends, ends & (limit > JUMP_RISKS[-1])
+
+
+def _kept(r: Registers, step: _Step, was: Any) -> Registers:
+    """Keep the state of the step, or where a way begins, for what the phase is to compare."""
+    phase, arrives = r.phase, (was == READY) | (was == LAST)
+    r = _where(phase == STILL, r._replace(base=r.at, base_y=r.y), r)
+    r = _where(phase == FURTHER, r._replace(jumped=step.y), r)
+    walks = (was == FURTHER) & (phase == ALONG)
+    other = walks | (phase == FIRST) | (arrives & (phase == STILL))
+    r = _where(walks, r._replace(along=r.jumped), r)
+    r = _where(other, r._replace(other=step.y), r)
+    middle = (was == ALONG) | (phase == SECOND) | (phase == HALVES)
+    return _where(middle, r._replace(along=step.y), r)
 
 
 def _wanted(r: Registers) -> tuple[Any, Any, Array]:
@@ -423,11 +543,14 @@ def _wanted(r: Registers) -> tuple[Any, Any, Array]:
     walks, lasts = r.phase == ALONG, r.phase == LAST
     whole = r.end - r.at
     part = (FURTHER_BY - 1.0) * whole / PARTS
+    first, second = r.phase == FIRST, (r.phase == SECOND) | (r.phase == HALVES)
+    half = where(r.phase == HALVES, r.length, 0.5 * r.length)
     length = where(r.phase == FURTHER, FURTHER_BY * whole, r.length)
     length = where(r.phase == STILL, 0.0, where(walks, part, length))
-    length = where(lasts, r.grid - r.end, length)
+    length = where(lasts, r.grid - r.end, where(first | second, half, length))
     time = where(walks, r.end + r.parts * part, where(lasts, r.end, r.at))
-    return time, length, where(walks, r.along, where(lasts, r.jumped, r.y))
+    time = where(second, r.at + half, time)
+    return time, length, where(walks | second, r.along, where(lasts, r.jumped, r.y))
 
 
 def _largest(values: Array) -> Any:

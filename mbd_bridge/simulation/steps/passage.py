@@ -130,6 +130,11 @@ REACH = 0.05
 """rad, or parts of the mechanism's size: a longer jump is not tried."""
 
 
+FARTHEST = 4.0 * REACH
+"""rad, or parts of the mechanism's size, that a jump would sweep with the velocity of its start: no
+longer one is tried after some that were not trusted."""
+
+
 DIFFERENT = 3
 """Pairs of jumps that may differ until no longer ones are tried."""
 
@@ -348,9 +353,11 @@ class Passage:
                 now = now.after(length, nearer)
             if swept < EDGE * (STEP_RISK / limit) ** 0.5:
                 break
-        blocked, differed = False, 0
+        blocked, differed, fastest = False, 0, self._fastest(now)
         for _ in range(JUMPS):
             length *= GROWTH
+            if length * fastest > FARTHEST:
+                break
             landed = self._taken(now, length, limit, over=True)
             if landed is not None and blocked and not landed.correction < JUMP_CORRECTION:
                 differed += 1
