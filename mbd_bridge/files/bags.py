@@ -136,7 +136,7 @@ def read_bag(
         clock = "bag"
     if clock == "bag":
         stamps = np.array([state.recorded for state in states])
-    notes.append(f"t = 0 s is {stamps[0] // SECOND}.{stamps[0] % SECOND:09} s of the bag's clock")
+    notes.append(f"t = 0 s is {clock_text(int(stamps[0]))} s of the bag's clock")
     columns = [Column("time", "s"), *map(Column, reader.names)]
     parts = [(stamps - stamps[0]) / SECOND, np.array([state.positions for state in states])]
     rates, which = _where_given([s.velocities for s in states], reader.names, "velocities", notes)
@@ -291,6 +291,11 @@ def _where_given(
     if absent:
         notes.append(f"{what} that are nan throughout: {some(absent, SHOWN)}; left out")
     return rates[:, kept], [names[k] for k in kept]
+
+
+def clock_text(stamp: int) -> str:
+    """Return a stamp, ns, in s."""
+    return f"{stamp // SECOND}.{stamp % SECOND:09}"
 
 
 def packages(path: str) -> tuple[Any, Any]:

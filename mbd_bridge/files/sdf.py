@@ -66,7 +66,7 @@ from mbd_bridge.model.spatial import Inertia
 #
 # ``<link>`` of SDF: inertia and shapes.
 
-FREEDOMS = {"fixed": 0, "universal": 2, "spherical": 3}
+DEGREES = {"fixed": 0, "universal": 2, "spherical": 3}
 """Degrees of freedom of types that have not one."""
 
 
@@ -95,7 +95,7 @@ def spanning_tree(
 
     def rank(index: int) -> tuple[bool, int, int]:
         joint = joints[index]
-        return joint.name not in kept, FREEDOMS.get(joint.type, 1), index
+        return joint.name not in kept, DEGREES.get(joint.type, 1), index
 
     chosen = set()
     for index in sorted(range(len(joints)), key=rank):

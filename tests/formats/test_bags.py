@@ -306,6 +306,12 @@ def test_a_sensors_wrenches_act_at_the_time_of_the_motion_in_the_same_bag(tmp_pa
     loads = [machine.joint_loads(motion, external=x) for x in (None, force)]
     pushed = loads[0].actuation[:, 0] - loads[1].actuation[:, 0]
     assert np.abs(pushed[2:38] - 1000 * motion.time[2:38]).max() < 1e-6  # N, and N/ms of the sensor
+    clock = f"is {START // 10**9}.{START % 10**9:09} s of the bag's clock"
+    assert any(clock in note for note in motion.notes)
+    assert any(f"wrenches {clock}, the first joint state" in note for note in force.notes)
+    alone = write(tmp_path / "alone", [(START, wrench(START, (1, 0, 0)), "/ft/wrench")])
+    (note,) = machine.read_external(alone, sensors={"ram": "ft"}, outside="hold").notes
+    assert f"wrenches {clock}, the first wrench: there are no joint states" in note
 
 
 def test_sensors_with_other_stamps_are_read_one_by_one(tmp_path):

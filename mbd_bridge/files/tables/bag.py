@@ -2,8 +2,9 @@
 
 A topic ``/wrist/ft/wrench`` is the columns ``wrist/ft.fx`` ... ``wrist/ft.mz``, and the other way
 round. Time counts from the bag's first joint state where it has such, as that of a motion in it
-does, else from the first wrench. Of a component that nobody determined the bag has nan; one that
-is nan throughout is no column.
+does (where several publishers share its topic, that of the first whose joints it has), else from
+the first wrench; the notes tell the bag's clock there, as those of a motion do. Of a component that
+nobody determined the bag has nan; one that is nan throughout is no column.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ import numpy as np
 from mbd_bridge.base.arrays import Floats
 from mbd_bridge.base.errors import FileError, some
 from mbd_bridge.base.units import Unit, find_unit
-from mbd_bridge.files.bags import MESSAGE as JOINT_STATES, METADATA, SECOND, SHOWN, packages
+from mbd_bridge.files.bags import (
+    MESSAGE as JOINT_STATES,
+    METADATA,
+    SECOND,
+    SHOWN,
+    clock_text,
+    packages,
+)
 from mbd_bridge.files.table import UNDETERMINED, Block, Column, TableSource, reading
 
 WRENCHES = "geometry_msgs/msg/WrenchStamped"
@@ -36,7 +44,7 @@ class BagSource(TableSource):
     """The wrenches of a bag; those of topics whose stamps differ are read one by one."""
 
     def __init__(self, path: str) -> None:
-        self._stamps, self._values = _read(path)
+        self._stamps, self._values, note = _read(path)
         if not self._values:
             raise FileError(f"no topic with wrenches, {WRENCHES}", path)
         columns = [
@@ -48,6 +56,7 @@ class BagSource(TableSource):
         lengths = {len(stamps) for stamps in self._stamps.values()}
         rows = lengths.pop() if len(lengths) == 1 else None
         super().__init__(path, [Column(TIME, "s"), *columns], {}, rows)
+        self.notes = (note,)
 
     def blocks(self, rows: int, places: Sequence[int]) -> Iterator[Block]:
         """Yield the rows at once: the topics are read already."""
@@ -72,8 +81,8 @@ class BagSource(TableSource):
             yield Block(np.column_stack(columns)[start : start + rows], None, 0.0)
 
 
-def _read(path: str) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return times, s, and wrenches (N, 6) by the name of the topic."""
+def _read(path: str) -> tuple[dict[str, Floats], dict[str, Floats], str]:
+    """Return times, s, and wrenches (N, 6) by the name of the topic; and from where time counts."""
     highlevel, typesys = packages(path)
     store = typesys.get_typestore(typesys.Stores.LATEST)
     found: dict[str, list[tuple[int, list[float]]]] = {}
@@ -105,7 +114,9 @@ def _read(path: str) -> tuple[dict[str, Floats], dict[str, Floats]]:
     stamps_of_wrenches = (stamp for rows in found.values() for stamp, _ in rows)
     first = next(iter(firsts.values()), min(stamps_of_wrenches, default=0))
     stamps = {k: np.array([(at - first) / SECOND for at, _ in rows]) for k, rows in found.items()}
-    return stamps, {name: np.array([row for _, row in rows]) for name, rows in found.items()}
+    whose = "the first joint state" if firsts else "the first wrench: there are no joint states"
+    note = f"t = 0 s of the wrenches is {clock_text(first)} s of the bag's clock, {whose}"
+    return stamps, {name: np.array([row for _, row in rows]) for name, rows in found.items()}, note
 
 
 @contextlib.contextmanager

@@ -395,12 +395,12 @@ def external_from_file(
     if sensors is None or (isinstance(sensors, Mapping) and not sensors):
         table = naming.of_table(read_table(path), model)
         how = How(axes, point, options["outside"], options["direction"])
-        return ExternalForces(model, forces_of(table, model, how))
+        return ExternalForces(model, forces_of(table, model, how), table.notes)
     if naming.rename or naming.units:
         raise StateError("rename, unit: of tables of forces; a sensor's columns have a prefix")
     table = _sensor_table(path, sensors)
     forces = sensor_forces(table, model, sensors, options["reads"], axes, point, options["outside"])
-    return ExternalForces(model, forces)
+    return ExternalForces(model, forces, table.notes)
 
 
 def _sensor_table(path: str | PathLike[str], sensors: Mapping[str, str]) -> ColumnTable:
@@ -423,4 +423,5 @@ def _sensor_table(path: str | PathLike[str], sensors: Mapping[str, str]) -> Colu
     kept = [column for column in source.columns if column.name in wanted]
     blocks = [block for _, block in source.chunks(columns=[column.name for column in kept])]
     named = tuple(Column("time", c.unit) if c.name == time else c for c in kept)
-    return ColumnTable(named, np.concatenate(blocks), None, source.path, source.attributes)
+    table = ColumnTable(named, np.concatenate(blocks), None, source.path, source.attributes)
+    return replace(table, notes=source.notes)
