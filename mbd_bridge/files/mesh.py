@@ -35,6 +35,7 @@ from mbd_bridge.files.surface import (
     at_corners,
     fans,
 )
+from mbd_bridge.files.usd_stage import read_stage_mesh
 from mbd_bridge.files.xml_reader import Element, decode, parse, read_bytes
 from mbd_bridge.model.spatial import Array, homogeneous, skew
 
@@ -551,7 +552,7 @@ READERS: dict[str, Callable[[bytes, str], list[Surface]]] = {
 
 
 def read_mesh(path: str) -> tuple[Surface, ...]:
-    """Return the surfaces of a mesh file, one a colour.
+    """Return the surfaces of a mesh file, one a colour; of a mesh in a stage, ``a.usda[/b/mesh]``.
 
     Lengths are m: COLLADA's own unit is obeyed, as in RViz; its up axis is not, as in RViz.
 
@@ -561,11 +562,14 @@ def read_mesh(path: str) -> tuple[Surface, ...]:
         The file cannot be read, has an ending we do not know, or has no triangle.
     """
     ending = Path(path).suffix.lower()
-    if ending not in READERS:
+    if path.endswith("]"):
+        read = read_stage_mesh(path)
+    elif ending in READERS:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            read = READERS[ending](read_bytes(path, MAX_BYTES), path)
+    else:
         known = ", ".join(READERS)
         raise FileError(f"no mesh reader for {ending!r} files; convert it to one of {known}", path)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-        read = READERS[ending](read_bytes(path, MAX_BYTES), path)
     surfaces = tuple(surface for surface in read if len(surface.triangles))
     if not surfaces:
         raise FileError("there is no triangle in it; export the mesh anew", path)

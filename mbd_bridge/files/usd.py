@@ -27,14 +27,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import FileError
-from mbd_bridge.files.checks import check_loops, check_mimics, check_tree
+from mbd_bridge.files.checks import check_couplings, check_loops, check_mimics, check_tree
 from mbd_bridge.files.document import LARGEST, LeftOut
 from mbd_bridge.files.elements import UNPHYSICAL, inertia_at, unphysical
 from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.sdf import PLACED, WORLD, spanning_tree
 from mbd_bridge.files.table import reading
-from mbd_bridge.files.usd_stage import first_value, modules, opened, remark, said
+from mbd_bridge.files.usd_stage import (
+    OURS,
+    entries_of,
+    modules,
+    number_of,
+    opened,
+    own_number,
+    remark,
+    rotation_of,
+    said,
+    text_of,
+)
 from mbd_bridge.model.description import (
+    Coupling,
     Description,
     Geometry,
     Joint,
@@ -46,13 +58,11 @@ from mbd_bridge.model.description import (
     Vector3,
 )
 from mbd_bridge.model.spanning_tree import as_cut
-from mbd_bridge.model.spatial import Array, Frame, Inertia, lump, quaternion_matrix
+from mbd_bridge.model.spatial import Array, Frame, Inertia, lump
 
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-OURS = "mbd:"
-"""Namespace of what UsdPhysics has no attribute for, or only one of 32 bits."""
-NAME, ROOT, FREE, MIMIC, ACTUATED = (
-    f"{OURS}{x}" for x in ("name", "root", "freeJoint", "mimic", "actuated")
+NAME, ROOT, FREE, MIMIC, GEARS, ACTUATED = (
+    f"{OURS}{x}" for x in ("name", "root", "freeJoint", "mimic", "coupling", "actuated")
 )
 ACTS = f"{OURS}jointDynamics"
 DYNAMICS = ("damping", "friction", "stiffness", "rest")
@@ -63,6 +73,8 @@ KINDS = {"Revolute": "revolute", "Prismatic": "prismatic", "Spherical": "spheric
 KINDS |= {"Fixed": "fixed"}
 SINGLE, SHEARED = 1e-6, 1e-4
 """Rounding of 32 bits in scales, and how far axes of a rotation may be from square."""
+SHOWN = ("default", "render")
+"""Purposes of meshes that pictures show."""
 WATER = 1000.0
 """kg/m³, of shapes that do not say theirs (UsdPhysics)."""
 EARTH = 9.81
@@ -135,7 +147,7 @@ class _Stage:
                     edge.loop.name,
                 )
         top = next((p for p in prims if p.HasAttribute(ROOT)), None)
-        root = None if top is None else _text(top, ROOT)
+        root = None if top is None else text_of(top, ROOT)
         links, tree, loops, base = self._tree(bodies, links, edges, root)
         if base is None and root:
             links, tree, loops = _renamed(links, tree, loops, root)
@@ -143,15 +155,18 @@ class _Stage:
         check_tree(links, tree, self.file)
         check_mimics(tree, self.file)
         check_loops(loops, links, tree, self.file)
+        couplings = [self._coupling(prim) for prim in prims if prim.HasAttribute(GEARS)]
+        check_couplings(couplings, loops, tree, self.file)
         default = self.stage.GetDefaultPrim()
         told = default if default and default.IsValid() else bodies[0].GetParent()
         actuated = tuple(said(top, ACTUATED) or ()) if top is not None else self._driven(prims)
         known = {joint.name for joint in tree}
         return Description(
-            name=_text(told, NAME) or told.GetName().strip("/") or "stage",
+            name=text_of(told, NAME) or told.GetName().strip("/") or "stage",
             links=tuple(links),
             joints=tuple(tree),
             loops=tuple(loops),
+            couplings=tuple(couplings),
             source=self.file,
             notes=notes,
             actuated=tuple(name for name in actuated if name in known) or None,
@@ -159,6 +174,20 @@ class _Stage:
             gravity=self._gravity(prims, base),
             joint_dynamics=bool(top is not None and said(top, ACTS)),
         )
+
+    def _coupling(self, prim: Any) -> Coupling:
+        """Return gears, which only we write."""
+        leaders, ratios = (said(prim, f"{GEARS}:{x}") or () for x in ("follows", "ratios"))
+        if len(leaders) != len(ratios):
+            raise FileError(
+                f"{prim.GetPath()}: {len(leaders)} joints that lead, {len(ratios)} ratios",
+                self.file,
+            )
+        offset = float(said(prim, f"{GEARS}:offset") or 0.0)
+        self._check_finite(prim, ratios, offset)
+        follows = tuple(zip(map(str, leaders), map(float, ratios), strict=True))
+        name = text_of(prim, NAME) or prim.GetName()
+        return Coupling(name, text_of(prim, GEARS), follows, offset, source=self.file)
 
     def _moves(self, prim: Any) -> bool:
         """Return whether a prim is a rigid body that is not held in place."""
@@ -196,7 +225,7 @@ class _Stage:
         for prim in bodies:
             name = self.names[str(prim.GetPath())]
             if name in parts:
-                called = _text(prim, FREE) or f"{name}.free"
+                called = text_of(prim, FREE) or f"{name}.free"
                 if base is not None:
                     links.insert(0, Link(WORLD))
                     tree.append(Joint(PLACED, "fixed", WORLD, root, base))
@@ -213,9 +242,9 @@ class _Stage:
         direction, size = -np.eye(3)[up], EARTH
         scene = next((prim for prim in prims if prim.IsA(self.physics.Scene)), None)
         if scene is not None:
-            toward = _entries(_number(scene, "physics:gravityDirection"))
+            toward = entries_of(number_of(scene, "physics:gravityDirection"))
             direction = toward / np.linalg.norm(toward) if np.any(toward) else direction
-            stated = float(_number(scene, "physics:gravityMagnitude"))
+            stated = float(number_of(scene, "physics:gravityMagnitude"))
             size = stated * self.metre if np.isfinite(stated) and stated >= 0.0 else EARTH
         turned = direction if base is None else base.rotation.T @ direction
         x, y, z = (size * turned + 0.0).tolist()
@@ -278,18 +307,21 @@ class _Stage:
         centre = diagonal = None
         turn = np.eye(3)
         if prim.HasAPI(self.physics.MassAPI):
-            mass = float(_number(prim, "physics:mass")) * self.kilogram
-            density = float(_number(prim, "physics:density")) * self.kilogram / self.metre**3
-            place = _entries(_number(prim, "physics:centerOfMass"))
+            mass = float(number_of(prim, "physics:mass")) * self.kilogram
+            density = float(number_of(prim, "physics:density")) * self.kilogram / self.metre**3
+            place = entries_of(number_of(prim, "physics:centerOfMass"))
             centre = (
                 place * self._matrix(prim)[1] * self.metre if np.isfinite(place).all() else None
             )
-            moments = _entries(_number(prim, "physics:diagonalInertia"))
+            moments = entries_of(number_of(prim, "physics:diagonalInertia"))
             if moments.any():
                 diagonal = moments * self.kilogram * self.metre**2
-                turn = _rotation(_number(prim, "physics:principalAxes"))
+                turn = rotation_of(number_of(prim, "physics:principalAxes"))
         if not mass or diagonal is None or centre is None:
-            whole = lump(part for _, part, collides in shapes if collides)
+            solid = [(shape.kind, part) for shape, part, collides in shapes if collides]
+            if any(kind == "mesh" for kind, _ in solid):
+                self.left_out.add("masses of meshes that collide", name)
+            whole = lump(part for kind, part in solid if kind != "mesh")
             if whole.is_zero():
                 if not mass:
                     raise FileError(
@@ -328,10 +360,16 @@ class _Stage:
             if prim != body and self._moves(prim):
                 continue
             kind = str(prim.GetTypeName())
+            if kind == "Mesh":
+                place, scale = self._matrix(prim)
+                path, size = str(prim.GetPath()), tuple((scale * self.metre).tolist())
+                mesh = Geometry("mesh", own.inverse() @ place, (), path, f"{self.file}[{path}]")
+                if self.geom.Imageable(prim).ComputePurpose() in SHOWN:
+                    collides = prim.HasAPI(self.physics.CollisionAPI)
+                    yield replace(mesh, scale=size), Inertia.zero(), collides
+                continue
             if kind not in ("Cube", "Sphere", "Cylinder", "Capsule"):
-                if kind == "Mesh":
-                    self.left_out.add("meshes", body.GetName())
-                elif prim.HasAPI(self.physics.CollisionAPI):
+                if prim.HasAPI(self.physics.CollisionAPI):
                     self.left_out.add("colliders of other kinds", prim.GetName())
                 continue
             place, scale = self._matrix(prim)
@@ -384,7 +422,7 @@ class _Stage:
                 made = self._limited(prim, replace(made, axis=_vector(turn @ axis)))
         elif kind == "Distance":
             low, high = (
-                float(_number(prim, f"physics:{end}Distance")) * self.metre
+                float(number_of(prim, f"physics:{end}Distance")) * self.metre
                 for end in ("min", "max")
             )
             if not 0.0 < low == high:
@@ -398,7 +436,7 @@ class _Stage:
                 return _Edge(None, replace(masked, rows=rows), cut) if any(rows) else None
             made = generic
         if kind == "Spherical" and any(
-            float(_number(prim, f"physics:coneAngle{k}Limit")) >= 0.0 for k in (0, 1)
+            float(number_of(prim, f"physics:coneAngle{k}Limit")) >= 0.0 for k in (0, 1)
         ):
             self.left_out.add("limits of ball joints", name)
         made = self._with_dynamics(prim, made)
@@ -406,8 +444,8 @@ class _Stage:
 
     def _end(self, prim: Any, side: int) -> tuple[str, Frame]:
         """Return the link on one side of a joint, and the joint's frame in it."""
-        place = _entries(_number(prim, f"physics:localPos{side}"))
-        turn = _rotation(_number(prim, f"physics:localRot{side}"))
+        place = entries_of(number_of(prim, f"physics:localPos{side}"))
+        turn = rotation_of(number_of(prim, f"physics:localRot{side}"))
         self._check_finite(prim, place, turn)
         targets = prim.GetRelationship(f"physics:body{side}").GetTargets()
         target = self.stage.GetPrimAtPath(targets[0]) if targets else None
@@ -442,25 +480,25 @@ class _Stage:
         """Return a hinge or slide with its limits and the largest force of its drive."""
         turns = joint.type == "revolute"
         unit = np.pi / 180.0 if turns else self.metre
-        ends = [float(_number(prim, f"physics:{end}Limit")) for end in ("lower", "upper")]
+        ends = [float(number_of(prim, f"physics:{end}Limit")) for end in ("lower", "upper")]
         lower, upper = (unit * x if np.isfinite(x) else None for x in ends)
         if None not in (lower, upper) and ends[0] > ends[1]:
             self.left_out.add("limits that are reversed, read as they stand", joint.name)
         effort = None
         for drive in self._drives(prim):
-            most = float(_number(prim, drive.GetMaxForceAttr().GetName()))
+            most = float(number_of(prim, drive.GetMaxForceAttr().GetName()))
             factor = self.kilogram * self.metre ** (2 if turns else 1)
             effort = most * factor if np.isfinite(most) else None
         free = turns and lower is None and upper is None
-        limits = Limits(lower, upper, effort, *(_own(prim, name) for name in RATES))
+        limits = Limits(lower, upper, effort, *(own_number(prim, name) for name in RATES))
         return replace(joint, type="continuous" if free else joint.type, limits=limits)
 
     def _with_dynamics(self, prim: Any, joint: Joint) -> Joint:
         """Return a joint with what attributes of ours say."""
-        damping, friction, stiffness, rest = (_own(prim, name) or 0.0 for name in DYNAMICS)
-        bare = joint.type == "continuous" and _text(prim, f"{OURS}type") == "revolute"
+        damping, friction, stiffness, rest = (own_number(prim, name) or 0.0 for name in DYNAMICS)
+        bare = joint.type == "continuous" and text_of(prim, f"{OURS}type") == "revolute"
         mimic = None
-        if leader := _text(prim, MIMIC):
+        if leader := text_of(prim, MIMIC):
             numbers = (float(said(prim, f"{MIMIC}:{x}") or 0.0) for x in ("multiplier", "offset"))
             mimic = Mimic(leader, *numbers)
         return replace(
@@ -478,49 +516,15 @@ def _ends(edge: _Edge) -> tuple[str, str]:
     return edge.loop.predecessor.link, edge.loop.successor.link
 
 
-def _own(prim: Any, name: str) -> float | None:
-    """Return a number that only we write, None where there is none."""
-    value = said(prim, OURS + name)
-    return None if value is None else float(value)
-
-
-def _text(prim: Any, name: str) -> str:
-    """Return the text of an attribute, "" where there is none."""
-    value = said(prim, name)
-    return "" if value is None else str(value)
-
-
 def _names(prims: Sequence[Any], taken: set[str]) -> dict[str, str]:
     """Return a name for each prim, by its path; its path where another has its name."""
     names = {}
     for prim in prims:
         path = str(prim.GetPath())
-        name = _text(prim, NAME) or prim.GetName()
+        name = text_of(prim, NAME) or prim.GetName()
         names[path] = path.strip("/") if name in taken else name
         taken.add(names[path])
     return names
-
-
-def _number(prim: Any, name: str) -> Any:
-    """Return a number or vector; with all its digits where they stand beside it."""
-    short, long = first_value(prim.GetAttribute(name)), said(prim, OURS + name)
-    if long is None or short is None:
-        return 0.0 if short is None else short
-    same = np.array_equal(_entries(short), _entries(long).astype(np.float32))
-    return long if same else short
-
-
-def _entries(value: Any) -> Array:
-    if hasattr(value, "GetImaginary"):
-        return np.array([value.GetReal(), *value.GetImaginary()])
-    return np.asarray(value, dtype=np.float64)
-
-
-def _rotation(quaternion: Any) -> Array:
-    """Return the rotation of a quaternion, which need not have unit length; of zeros, none."""
-    w, x, y, z = _entries(quaternion)
-    length = np.linalg.norm([x, y, z, w])
-    return quaternion_matrix(np.array([x, y, z, w]) / length) if length else np.eye(3)
 
 
 def _vector(direction: Array) -> Vector3:

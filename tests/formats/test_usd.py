@@ -13,6 +13,7 @@ from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import FileError, MbdError, MbdWarning, ModelError
+from mbd_bridge.files.mesh import read_mesh
 from tests.formats import cassie
 from tests.formats.texts import limited_arm
 from tests.machines import rssr
@@ -446,3 +447,78 @@ def test_a_stage_brings_in_files_of_its_folder_but_no_pipes_and_no_links_out_of_
     part.symlink_to(tmp_path / "rod.usda")
     with pytest.raises(FileError, match="a link leads out of"):
         mbd.load(stage)
+
+
+@pytest.mark.filterwarnings("ignore::mbd_bridge.base.errors.MbdWarning")
+def test_couplings_come_back_from_a_stage(tmp_path):
+    five = mbd.load(own_urdfs()["geared_five_bar"])
+    again = there_and_back(five, tmp_path / "five.usda").model.description.couplings
+    couplings = five.model.description.couplings
+    assert [(x.name, x.joint, x.follows, x.offset) for x in again] == [
+        (x.name, x.joint, x.follows, x.offset) for x in couplings
+    ]
+    assert couplings
+    text = (tmp_path / "five.usda").read_text()
+    (tmp_path / "five.usda").write_text(re.sub(r"(coupling:ratios = )\[.*\]", r"\1[]", text))
+    with pytest.raises(FileError, match=r"1 joints that lead, 0 ratios"):
+        mbd.load(tmp_path / "five.usda")
+
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def with_mesh(folder):
+    """An arm with a mesh, scaled and placed in its link."""
+    (folder / "t.obj").write_text(TETRAHEDRON)
+    (folder / "a.urdf").write_text(
+        "<robot name='a'><link name='base'/><link name='rod'><inertial><mass value='1'/>"
+        "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial><visual>"
+        "<origin xyz='0.1 0.2 0.3' rpy='0.4 0 1'/><geometry><mesh filename='t.obj' "
+        "scale='0.1 0.2 -0.3'/></geometry><material name='m'><color rgba='1 0.5 0 1'/></material>"
+        "</visual></link><joint name='pin' type='continuous'><parent link='base'/>"
+        "<child link='rod'/><axis xyz='0 1 0'/></joint></robot>"
+    )
+    return mbd.load(folder / "a.urdf")
+
+
+def corners(robot):
+    """Corners (T, 3, 3) of the only mesh of a link, in its axes, and the mesh's colour."""
+    (shape,) = robot.model.description.links[-1].visuals
+    (surface,) = read_mesh(shape.path)
+    scaled = surface.scaled(shape.scale).moved(shape.origin.matrix())
+    return scaled.vertices[scaled.triangles], surface.colour or shape.colour
+
+
+@pytest.mark.filterwarnings("error::mbd_bridge.base.errors.MbdWarning")
+def test_meshes_are_in_a_stage_where_they_were_in_a_file(tmp_path):
+    one = with_mesh(tmp_path)
+    points, colour = corners(one)
+    again, its_colour = corners(there_and_back(one, tmp_path / "a.usda"))
+    assert np.abs(again - points).max() < SINGLE
+    assert its_colour == colour == (1.0, 0.5, 0.0, 1.0)
+    stage = Usd.Stage.Open(str(tmp_path / "a.usda"))
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/a/rod/shape_0_0"))
+    assert len(mesh.GetFaceVertexCountsAttr().Get()) == 4
+    (tmp_path / "a.usda").rename(tmp_path / "b.usda")
+    text = (tmp_path / "b.usda").read_text().replace("metersPerUnit = 1", "metersPerUnit = 0.01")
+    (tmp_path / "b.usda").write_text(text)
+    assert np.abs(100.0 * corners(mbd.load(tmp_path / "b.usda"))[0] - points).max() < SINGLE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("faceVertexCounts = [3, 3, 3, 3]", "faceVertexCounts = [3, 3, 3, 2000000000]", "corners"),
+        ("faceVertexCounts = [3, 3, 3, 3]", "faceVertexCounts = [3, 3, 9, -3]", "corners"),
+        ("faceVertexCounts = [3, 3, 3, 3]", "faceVertexCounts = []", "no triangle"),
+        ("faceVertexIndices = [0", "faceVertexIndices = [7", "names vertex 7"),
+        ("points = [(0, 0, 0)", "points = [(inf, 0, 0)", "finite"),
+    ],
+)
+def test_forged_meshes_of_a_stage_are_refused(tmp_path, old, new, told):
+    with_mesh(tmp_path).convert(tmp_path / "a.usda")
+    text = (tmp_path / "a.usda").read_text()
+    assert old in text
+    (tmp_path / "a.usda").write_text(text.replace(old, new))
+    with pytest.raises(FileError, match=told):
+        corners(mbd.load(tmp_path / "a.usda"))

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mbd_bridge.base.errors import FileError
 from mbd_bridge.base.extras import needed
 from mbd_bridge.files.document import LeftOut
+from mbd_bridge.files.mesh import read_mesh
 from mbd_bridge.files.sdf import WORLD
 from mbd_bridge.files.usd import (
     ACTS,
@@ -16,18 +18,19 @@ from mbd_bridge.files.usd import (
     AXES,
     DYNAMICS,
     FREE,
+    GEARS,
     KINDS,
     MIMIC,
     NAME,
-    OURS,
     RATES,
     ROOT,
 )
-from mbd_bridge.files.usd_stage import modules
+from mbd_bridge.files.usd_stage import OURS, modules
 from mbd_bridge.files.write.values import at_zero, cannot, quaternion, weightless
 from mbd_bridge.model import EARTH
 from mbd_bridge.model.description import (
     PERPENDICULAR,
+    Coupling,
     Description,
     Geometry,
     Joint,
@@ -101,7 +104,7 @@ class _Writer:
         for loop in described.loops:
             self._loop(loop)
         for coupling in described.couplings:
-            self.left_out.add("couplings", coupling.name)
+            self._coupling(coupling)
         return str(stage.GetRootLayer().ExportToString())
 
     def _prim_path(self, name: str) -> str:
@@ -120,6 +123,7 @@ class _Writer:
         """Write an attribute that UsdPhysics does not have."""
         types = self.sdf.ValueTypeNames
         kinds = {bool: types.Bool, str: types.String, float: types.Double, list: types.StringArray}
+        kinds |= {tuple: types.DoubleArray}
         prim.CreateAttribute(name, kinds[type(value)], custom=True).Set(value)
 
     def _number(self, prim: Any, name: str, value: float | Iterable[float]) -> None:
@@ -186,11 +190,13 @@ class _Writer:
         return form
 
     def _shape(self, link: Any, shape: Geometry) -> None:
-        if shape.kind not in SHAPES:
-            self.left_out.add("meshes", link.GetName())
+        path = f"{link.GetPath()}/shape_{len(link.GetChildren())}"
+        if shape.kind == "mesh":
+            self._mesh(path, shape)
             return
-        count = len(link.GetChildren())
-        path = f"{link.GetPath()}/shape_{count}"
+        if shape.kind not in SHAPES:
+            self.left_out.add("shapes of other kinds", link.GetName())
+            return
         made = getattr(self.geom, SHAPES[shape.kind]).Define(self.stage, path)
         form = self._posed(made.GetPrim(), shape.origin)
         if shape.kind == "box":
@@ -203,6 +209,25 @@ class _Writer:
                 made.CreateHeightAttr(shape.size[1])
         if shape.colour is not None:
             made.CreateDisplayColorAttr([self.gf.Vec3f(*shape.colour[:3])])
+
+    def _mesh(self, path: str, shape: Geometry) -> None:
+        """Write the triangles of a mesh's file, a prim for each colour."""
+        try:
+            surfaces = read_mesh(shape.path or "")
+        except FileError as error:
+            self.left_out.add("meshes that cannot be read", error.file or shape.uri or "")
+            return
+        for k, surface in enumerate(surfaces):
+            made = self.geom.Mesh.Define(self.stage, f"{path}_{k}")
+            self._posed(made.GetPrim(), shape.origin).AddScaleOp().Set(self.gf.Vec3f(*shape.scale))
+            made.CreatePointsAttr(surface.vertices.astype(np.float32))
+            made.CreateFaceVertexCountsAttr(np.full(len(surface.triangles), 3, dtype=np.int32))
+            made.CreateFaceVertexIndicesAttr(surface.triangles.astype(np.int32).ravel())
+            made.CreateSubdivisionSchemeAttr("none")
+            if (colour := surface.colour or shape.colour) is not None:
+                made.CreateDisplayColorAttr([self.gf.Vec3f(*colour[:3])])
+            if surface.texture is not None or shape.texture is not None:
+                self.left_out.add("textures", shape.uri or "")
 
     # Joints.
 
@@ -282,6 +307,16 @@ class _Writer:
             self._own(prim, MIMIC, joint.mimic.joint)
             self._own(prim, f"{MIMIC}:multiplier", float(joint.mimic.multiplier))
             self._own(prim, f"{MIMIC}:offset", float(joint.mimic.offset))
+
+    def _coupling(self, coupling: Coupling) -> None:
+        """Write gears, which UsdPhysics does not have."""
+        self.left_out.add("couplings, which other readers do not see", coupling.name)
+        prim = self.stage.DefinePrim(self._prim_path(coupling.name))
+        self._named(prim, coupling.name)
+        self._own(prim, GEARS, coupling.joint)
+        self._own(prim, f"{GEARS}:follows", [name for name, _ in coupling.follows])
+        self._own(prim, f"{GEARS}:ratios", tuple(float(ratio) for _, ratio in coupling.follows))
+        self._own(prim, f"{GEARS}:offset", float(coupling.offset))
 
     def _limits(self, prim: Any, joint: Joint) -> None:
         limits: Limits = joint.limits
