@@ -1,12 +1,13 @@
-"""Draw the pictures of docs/guides/plots.md, docs/guides/durability.md and docs/guides/motors.md.
+"""Draw the pictures of docs/guides/plots.md, durability.md and motors.md, and of some examples.
 
     python docs/guides/make_plots.py [FOLDER]
 
-Each is what one call of the page draws.
+Each is what one call of the page draws; those of examples show what the example computes.
 """
 
 from __future__ import annotations
 
+import runpy
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +17,8 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
@@ -49,6 +52,39 @@ def main(folder: Path) -> None:
     }
     for name, axes in pictures.items():
         axes.figure.savefig(folder / f"plot_{name}.png", dpi=DPI)
+    draw_examples(folder)
+
+
+def draw_examples(folder: Path) -> None:
+    """Draw what the examples 10, 24 and 26 compute."""
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    some = example(10)
+    colours = axes.scatter(some["length"], some["force"], 6, some["mass"])
+    figure.colorbar(colours, label="mass of the coupler, kg")
+    axes.set(xlabel="length of the coupler, m", ylabel="largest force in its pin, N")
+    figure.savefig(folder / "plot_couplers.png", dpi=DPI)
+
+    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    beam = example(24)
+    axes.plot(beam["run"].time, beam["tip"])
+    axes.plot(6.76, -0.5738, "o", label="published")
+    axes.set(xlabel="t, s", ylabel="deflection of the tip, m")
+    axes.legend()
+    figure.savefig(folder / "plot_spin_up.png", dpi=DPI)
+
+    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    arm = example(26)
+    axes.plot(arm["run"].time, arm["tip"])
+    axes.axvline(arm["STOP"], color="0.7", label="the arm stops")
+    axes.set(xlabel="t, s", ylabel="the forearm's end, sideways, mm")
+    axes.legend()
+    figure.savefig(folder / "plot_stop.png", dpi=DPI)
+
+
+def example(number: int) -> dict[str, Any]:
+    """Return what an example leaves."""
+    (path,) = (HERE.parents[1] / "examples").glob(f"{number}_*.py")
+    return runpy.run_path(str(path))
 
 
 def bent() -> Any:

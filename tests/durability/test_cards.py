@@ -1,8 +1,6 @@
 """Load cards of CalculiX, Abaqus and Code_Aster: the sums of a free body, fields on its mass.
 
-CalculiX 2.20 solved such files by hand: a bar of 40 beams held at one node, with the loads of the
-next test: the reaction there is 1e-11 of the largest force. With ``distributed`` it is the load on
-that node itself, which falls as the mesh gets finer.
+`tests.durability.calculix` has CalculiX solve such a file.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
+from tests.durability.calculix import wrenches
 from tests.robots import own_urdfs
 
 SUM = 1e-11
 """Relative: numbers have 13 digits."""
-NAMES = ("FX", "FY", "FZ", "MX", "MY", "MZ")
 
 
 def arm():
@@ -39,23 +37,6 @@ def written(tmp_path, name, which="any", **options):
     body = arm().free_body("one", *STATES[which])
     body.write(tmp_path / name, **options)
     return body, (tmp_path / name).read_text()
-
-
-def wrenches(text, suffix):
-    """Return places (3,) and wrenches (6,) by the number of the point."""
-    places, loads = {}, {}
-    if suffix == ".inp":
-        for row in re.findall(r"^(\d+), (\S+), (\S+), (\S+)$", text, re.M):
-            places[int(row[0])] = np.array(row[1:], dtype=float)
-        for node, k, value in re.findall(r"^(\d+), ([1-6]), (\S+)$", text, re.M):
-            loads.setdefault(int(node), np.zeros(6))[int(k) - 1] += float(value)
-        return places, loads
-    for point, row in re.findall(r"^# P(\d+) at \((.*?)\)", text, re.M):
-        places[int(point)] = np.array(row.split(", "), dtype=float)
-    for point, row in re.findall(r"GROUP_NO='P(\d+)', (.*?)\)", text):
-        found = dict(pair.split("=") for pair in row.split(", "))
-        loads[int(point)] = np.array([float(found.get(name, 0.0)) for name in NAMES])
-    return places, loads
 
 
 @pytest.mark.parametrize("suffix", [".inp", ".comm"])

@@ -76,21 +76,26 @@ class Motors(Tabular, Named[MotorDuty], entries="motor"):
     @property
     def assumed(self) -> tuple[Assumption, ...]:
         """What was counted of friction, rotors and gears, where it comes from, and what was not."""
-        found: dict[tuple[str, str, bool], list[str]] = {}
+        motors: dict[tuple[str, str, bool], list[str]] = {}
         for duty in self.duties:
-            one = duty.actuator
+            actuator = duty.actuator
             for topic, what in (("friction", FRICTION), ("rotors", ROTOR)):
-                missing = what in one.not_counted
+                missing = what in actuator.not_counted
+                sources = "; ".join(text for about, text in actuator.sources if about == topic)
                 text = f"{what} {'not counted' if missing else 'counted'}"
-                found.setdefault((topic, text, missing), []).append(duty.name)
-            for topic, text in one.sources:
-                found.setdefault((topic, text, False), []).append(duty.name)
+                text += f" ({sources})" if sources else ""
+                motors.setdefault((topic, text, missing), []).append(duty.name)
         said = [
-            Assumption(topic, f"motor of {some(names, NAMED)}: {text}", neglected=missing)
-            for (topic, text, missing), names in found.items()
+            Assumption(topic, f"{self._motors(names)}: {text}", neglected=missing)
+            for (topic, text, missing), names in motors.items()
         ]
         turning = any(duty.actuator.rotor_inertia for duty in self.duties)
         return (*said, *([Assumption("rotors", ROTORS, neglected=True)] if turning else []))
+
+    def _motors(self, names: Sequence[str]) -> str:
+        if 1 < len(names) == len(self.duties):
+            return f"all {len(names)} motors"
+        return f"motor of {some(names, NAMED)}"
 
     def plot(
         self,
