@@ -9,20 +9,25 @@ together. What is structurally zero is never formed.
 
 An operation that chooses (`where`, `minimum`, ...) passes on the derivative of what it takes, and
 nothing of what it does not: infinite slopes there do no harm. At a kink it is that of one side.
+
+Backward, a routine that is called (`tracing.shared`) has another one that brings weights of its
+results back to its arguments, and forms its values again: more operations, in much less code.
+Forward, where the lanes of a vector are directions, routines are written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from mbd_bridge.base.errors import KernelError, unknown_name
 from mbd_bridge.kernels.expression import Symbol, operate
-from mbd_bridge.kernels.ops import CONDITIONS, OPERATIONS, data, operands
-from mbd_bridge.kernels.tracing import Graph, Traceable, trace
+from mbd_bridge.kernels.ops import CONDITIONS, OPERATIONS, ROUTINE_CALLS, data, operands
+from mbd_bridge.kernels.tracing import Graph, Routine, Traceable, shared, trace
 
 Array = np.ndarray[Any, Any]
 
@@ -239,7 +244,8 @@ def pulled_back(
     -------
     The results, and the gradient (n,) by each of these arguments.
     """
-    graph = trace(function, {name: len(values) for name, values in arguments.items()})
+    sizes = {name: len(values) for name, values in arguments.items()}
+    graph = trace(function, sizes, calls=_calls_routines(arguments.values()))
     _check_inputs(graph, by)
     formed = _values(graph, [[_number(x) for x in values] for values in arguments.values()])
     seeds: dict[int, dict[int, Any]] = {}
@@ -252,17 +258,79 @@ def pulled_back(
     return tuple(_arrays(graph, formed)), dict(zip(by, gradients, strict=True))
 
 
+CALLED = 0.125
+"""Part of `tracing.WORTH` from which on a routine derived backward is called: the 1,000 operations
+of an iiwa's slopes then cost as much a step as written out, and a third to compile."""
+
+
+def _calls_routines(arguments: Iterable[Array]) -> float:
+    """Return from which part of `WORTH` on routines are called, 0 in a trace that calls none."""
+    symbols = (x for array in arguments for x in array if isinstance(x, Symbol))
+    return CALLED if any(symbol.tape.calls for symbol in symbols) else 0.0
+
+
+def _routines(function: Callable[..., list[Any]]) -> Callable[[Routine], Callable[..., list[Any]]]:
+    """Return what makes of a routine another one, for all calls of the first.
+
+    Parameters
+    ----------
+    function : of the routine's graph, and of lists of values and weights
+    """
+
+    @cache
+    def made(routine: Routine) -> Callable[..., list[Any]]:
+        return shared(lambda *arguments: function(routine.graph, *arguments), 0.0)
+
+    return made
+
+
+def _results(graph: Graph, x: list[Any]) -> list[Any]:
+    """Return the results of a routine."""
+    formed = _values(graph, [x])
+    return [formed[k] for k in graph.outputs[0]]
+
+
+def _weights(graph: Graph, x: list[Any], w: list[Any], moving: list[bool], chosen: bool) -> Any:
+    """Return the weights of a routine's arguments, those that move, for weights of its results."""
+    seeds: dict[int, dict[int, Any]] = {}
+    for k, one in zip(graph.outputs[0], w, strict=True):
+        if isinstance(one, Symbol) or one:
+            seeds[k] = {0: seeds.get(k, {0: 0.0})[0] + one}
+    found = _reverse(graph, {"x"}, _values(graph, [x]), seeds, set(seeds) if chosen else set())
+    return [found.get(("x", k), {}).get(0, 0.0) if own else 0.0 for k, own in enumerate(moving)]
+
+
+def _called(
+    node: tuple[Any, ...], formed: list[Any]
+) -> tuple[Routine, tuple[int, ...], dict[str, Any]]:
+    """Return the routine of a call, the places of its arguments, and its condition if it has one.
+
+    One that is known to hold is none; what is known not to hold may give anything.
+    """
+    places = operands(node)
+    if node[0] == "call":
+        return node[-1], places, {}
+    condition = formed[places[0]]
+    return node[-1], places[1:], {"condition": condition} if isinstance(condition, Symbol) else {}
+
+
 def _number(x: Any) -> Any:
     """Return a symbol as it is, a number as a float."""
     return x if isinstance(x, Symbol) else float(x)
 
 
 def _values(graph: Graph, arguments: Sequence[Sequence[Any] | Array]) -> list[Any]:
-    """Return the value of every node for arguments of floats or symbols."""
-    given = dict(zip(graph.inputs, arguments, strict=True))
+    """Return the value of every node for arguments of floats or symbols; of a call its results."""
+    given, calls = dict(zip(graph.inputs, arguments, strict=True)), _routines(_results)
     formed: list[Any] = []
     for node in graph.nodes:
-        formed.append(_value(node, formed, given))
+        if node[0] == "part":
+            formed.append(formed[node[1]][node[2]])
+        elif node[0] in ROUTINE_CALLS:
+            routine, places, told = _called(node, formed)
+            formed.append(calls(routine)([formed[k] for k in places], **told))
+        else:
+            formed.append(_value(node, formed, given))
     return formed
 
 
@@ -340,7 +408,11 @@ def _along(slopes: Sequence[Any], rates: Sequence[Any]) -> Any:
 
 
 def _reverse(
-    graph: Graph, names: set[str], formed: list[Any], seeds: Mapping[int, dict[int, Any]]
+    graph: Graph,
+    names: set[str],
+    formed: list[Any],
+    seeds: Mapping[int, dict[int, Any]],
+    behind_choices: Iterable[int] = (),
 ) -> dict[tuple[str, int], dict[int, Any]]:
     """Return the derivatives of some sums of nodes by the inputs of some names.
 
@@ -349,11 +421,12 @@ def _reverse(
     Parameters
     ----------
     seeds : by node its weight in each sum, by the sum's number
+    behind_choices : nodes that are not taken where their weight is 0
     """
-    moving = _moving(graph, names)
+    moving, brought_back = _moving(graph, names), _routines(_weights)
     adjoint = {index: dict(weights) for index, weights in seeds.items()}
     found: dict[tuple[str, int], dict[int, Any]] = {}
-    chosen: set[int] = set()
+    chosen = set(behind_choices)
     for index in range(max(seeds, default=-1), -1, -1):
         bars = adjoint.pop(index, None)
         if bars is None or not moving[index]:
@@ -361,6 +434,25 @@ def _reverse(
         node = graph.nodes[index]
         if node[0] == "input":
             found[node[1], node[2]] = bars
+            continue
+        if node[0] == "part":
+            for row, bar in bars.items():
+                adjoint.setdefault(node[1], {}).setdefault(row, {})[node[2]] = bar
+            chosen.update(node[1:2] if index in chosen else ())
+            continue
+        if node[0] in ROUTINE_CALLS:
+            routine, places, told = _called(node, formed)
+            size, own = len(routine.graph.outputs[0]), [moving[k] for k in places]
+            values = [formed[k] for k in places]
+            for row, parts in bars.items():
+                weights = [parts.get(k, 0.0) for k in range(size)]
+                back = brought_back(routine)(values, weights, own, index in chosen, **told)
+                for k, bar in zip(places, back, strict=True):
+                    if told:
+                        bar = operate("where", told["condition"], bar, 0.0)
+                    if isinstance(bar, Symbol) or bar:
+                        sums = adjoint.setdefault(k, {})
+                        sums[row] = bar if row not in sums else sums[row] + bar
             continue
         places = operands(node)
         values = [formed[k] for k in places]

@@ -309,13 +309,13 @@ class Tape:
         ``(op, i, j, ..., data)``: as many positions in this list as the operation has operands,
         then what it needs beside them: ``("input", name, k)``, ``("const", value)``,
         ``("table", i, table)``.
-    calls : functions that are `shared` are called, not written out
+    calls : functions that are `shared` are called, not written out: see `trace`
     ways : operations that each of several ways would add, where the fewest were taken
     """
 
     __slots__ = ("calls", "memo", "nodes", "ways")
 
-    def __init__(self, calls: bool = False) -> None:
+    def __init__(self, calls: float = False) -> None:
         self.calls = calls
         self.nodes: list[tuple[Any, ...]] = []
         self.memo: dict[tuple[Any, ...], Any] = {}

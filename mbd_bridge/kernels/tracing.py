@@ -150,10 +150,14 @@ def shared(function: Callable[..., Any], part: float = 1.0) -> Callable[..., Any
     function : takes and gives scalars and arrays, also in tuples and lists. It must not keep
         symbols of the trace around it: all that varies are arguments.
     part : of `WORTH`, from which on it is long
+
+    Returns
+    -------
+    The function, which may be told a ``condition``: where it does not hold the result is arbitrary.
     """
     known: dict[tuple[Tape, Any], _Traced] = {}
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: Any, condition: Symbol | None = None) -> Any:
         given = list(_symbols(arguments))
         if not given or not given[0].tape.calls:
             return function(*arguments)
@@ -161,9 +165,9 @@ def shared(function: Callable[..., Any], part: float = 1.0) -> Callable[..., Any
         key = tape, _pattern(arguments)
         if key not in known:
             known[key] = _Traced(function, arguments)
-        if len(known[key].routine.graph.nodes) < part * WORTH:
+        if len(known[key].routine.graph.nodes) < part * tape.calls * WORTH:
             return function(*arguments)
-        return known[key].call(tape, given)
+        return known[key].call(tape, given, condition)
 
     return call
 
@@ -272,14 +276,15 @@ Traceable = Callable[..., tuple[np.ndarray[Any, Any], ...]]
 """A function of 1-D arrays that returns a tuple of arrays, made of the operations of `ops`."""
 
 
-def trace(function: Traceable, inputs: Mapping[str, int], *, calls: bool = False) -> Graph:
+def trace(function: Traceable, inputs: Mapping[str, int], *, calls: float = False) -> Graph:
     """Call `function` on symbols and return the graph of what its outputs depend on.
 
     Parameters
     ----------
     function : takes one 1-D array an input, returns a tuple of arrays
     inputs : name and size of each argument, in order
-    calls : functions that are `shared` are called; else they are written out each time
+    calls : functions that are `shared` are called, from this part of `WORTH` on (True: all of it);
+        else they are written out each time
     """
     tape = Tape(calls)
     arguments = []

@@ -8,8 +8,10 @@ import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import KernelError
 from mbd_bridge.kernels import compile_kernel, trace
-from mbd_bridge.kernels.derive import colouring, gradient, jacobian
+from mbd_bridge.kernels.derive import colouring, gradient, jacobian, pulled_back
+from mbd_bridge.kernels.march import compile_march
 from mbd_bridge.kernels.ops import OPERATIONS
+from mbd_bridge.kernels.tracing import Conditional, shared
 from mbd_bridge.solve.dynamics import traceable
 from tests.kernels.functions import FUNCTIONS
 from tests.robots import OWN
@@ -213,3 +215,67 @@ def test_jacobians_of_an_arm_are_those_of_pinocchio(dynamics, way):
         parts[2] = np.triu(parts[2]) + np.triu(parts[2], 1).T  # pinocchio fills the upper half
         expected = np.hstack(parts)
         np.testing.assert_allclose(got, expected, atol=REFEREE * np.abs(expected).max())
+
+
+def many_sines(x, y):
+    for _ in range(40):
+        x, y = fn.sin(1.1 * x + 0.3 * y), fn.cos(y - 0.2 * x)
+    return x, x * y
+
+
+def rooted(y):
+    return (np.array([fn.sqrt(y)]),)
+
+
+def gradient_step(function):
+    """Return a step from x (2,) to the gradient of a number there."""
+
+    def step(x):
+        _, slopes = pulled_back(function, {"x": x}, [np.ones(1)], ["x"])
+        return slopes["x"], np.zeros(1)
+
+    return step
+
+
+def stepped(function, x):
+    march = compile_march(gradient_step(function), {"x": 2}, 1, cache=None)
+    stage = march.start()
+    march.put(stage, np.array(x))
+    march.advance(stage, 1, 1)
+    return march.state_of(stage)[0]
+
+
+def test_a_routine_is_derived_backward_as_a_routine():
+    def chain(call):
+        def function(x):
+            a, b = call(x[0], x[1])
+            c, d = call(a, x[1] + b)
+            e, f = call(c, 2.0 * d)
+            return (np.array([e * f + a]),)
+
+        return function
+
+    called, written = chain(shared(many_sines, 0.0)), chain(many_sines)
+    expected = stepped(written, [0.3, -0.7])
+    np.testing.assert_allclose(stepped(called, [0.3, -0.7]), expected, rtol=1e-12)
+    nodes = []
+    for function in (called, written):
+        graph = trace(gradient_step(function), {"x": 2}, calls=True)
+        routines = {id(node[-1]): node[-1].graph for node in graph.nodes if node[0] == "call"}
+        nodes.append(sum(len(one.nodes) for one in (graph, *routines.values())))
+    assert nodes[0] < 0.6 * nodes[1]
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.0, 4.0])
+@pytest.mark.parametrize("always", [True, False])
+def test_a_routine_that_is_not_chosen_has_no_weight(x, always):
+    def function(given):
+        if always:
+            ((root,),) = shared(rooted, 0.0)(given[0])
+            root = fn.where(given[0] > 0.0, root, 2.0)
+        else:
+            ((root,),) = Conditional(rooted, given[0]).where(given[0] > 0.0, (np.array([2.0]),))
+        return (np.array([root * given[1]]),)
+
+    expected = [0.5 * 3.0 / np.sqrt(x) if x > 0.0 else 0.0, np.sqrt(x) if x > 0.0 else 2.0]
+    np.testing.assert_allclose(stepped(function, [x, 3.0]), expected, rtol=1e-15)
