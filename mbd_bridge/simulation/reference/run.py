@@ -46,6 +46,7 @@ from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import normalised
 from mbd_bridge.simulation.steps.schemes import RK4, Integrator, NullSpace
 from mbd_bridge.simulation.steps.trusted_step import Now
+from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve import prepare
 from mbd_bridge.solve.bases import DEPENDENT_ROWS
 from mbd_bridge.solve.tolerances import STAGE_RISK
@@ -319,16 +320,18 @@ class PythonRun(MotionRun):
 
     @cached_property
     def _passage(self) -> Passage:
-        return passage_of(self.problem, most_strayed=self.method.most_strayed)
+        return self._passage_of(self.problem.trajectory)
+
+    def _passage_of(self, trajectory: Trajectory) -> Passage:
+        p = self.problem
+        return passage_of(trajectory, p.rows, p.h, most_strayed=self.method.most_strayed)
 
     @cached_property
     def _ahead(self) -> Passage:
         """Looks ahead in compiled steps: without forces that cannot be traced."""
         if self._passage.traced:
             return self._passage
-        still = self.problem.trajectory.without_torques()
-        problem = self.problem._replace(trajectory=still)
-        return passage_of(problem, most_strayed=self.method.most_strayed)
+        return self._passage_of(self.problem.trajectory.without_torques())
 
     @property
     def now(self) -> Now:

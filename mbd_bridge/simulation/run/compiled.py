@@ -34,15 +34,13 @@ from mbd_bridge.simulation.run.problem import Problem, Records
 from mbd_bridge.simulation.steps.compiled import (
     Start,
     SystemStep,
-    one_step,
-    passage_of,
-    step_in_parts,
 )
 from mbd_bridge.simulation.steps.detour import Passing
-from mbd_bridge.simulation.steps.halves import Halves, why_not
+from mbd_bridge.simulation.steps.halves import why_not
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.schemes import ImplicitScheme, Scheme
-from mbd_bridge.simulation.steps.trusted_step import WORK, Now, Step, StepResult, carried, taken
+from mbd_bridge.simulation.steps.stepping import StepsInPlace
+from mbd_bridge.simulation.steps.trusted_step import WORK, Now, StepResult, carried, taken
 from mbd_bridge.solve.tolerances import STEP_RISK
 
 STREAM_NUMBERS = 2**18
@@ -53,21 +51,20 @@ class CompiledRun(MotionRun):
     """The march as it goes, and its detours."""
 
     def __init__(self, problem: Problem, scheme: Scheme) -> None:
-        trajectory, system = problem.trajectory, problem.trajectory.system
-        step = SystemStep.of(system, problem.rows, scheme)
-        self.march, self._begin, self._scheme = step.march(), Start(trajectory, step), scheme
+        system = problem.trajectory.system
+        code = self._code = StepsInPlace(problem.trajectory, problem.rows, scheme, problem.h)
+        self.march, self._begin, self._scheme = code.march, code.start, scheme
         super().__init__(problem, Log.of(system, self.march))
-        self.h, self._formed = problem.h, 0
-        start = self._begin.begun(Now(problem.start, problem.q, problem.v, problem.z))
-        self.stage = self.march.start()
-        self._passing = Passing(self.march, self.stage)
-        self._put(problem.q, problem.v, start.fed_back)
+        self.h, self.stage = problem.h, code.stage
+        self._passing = Passing(self.march, code.stage)
         size = self.march.inputs.get("stream", 0)
         self._portion = max(1, STREAM_NUMBERS // size) if size else problem.steps
         self._sampled = system.sampled
         if self._sampled:  # each step begins in Python
             self._portion = 1
         self._reports = system.outputs is not None
+        start = Now(problem.start, problem.q, problem.v, problem.z)
+        self._put(self._begin.begun(start), 0.0)
         self.record()
 
     @cached_property
@@ -77,29 +74,31 @@ class CompiledRun(MotionRun):
 
     @cached_property
     def _passage(self) -> Passage:
-        return passage_of(self.problem, None if self._begin.beside else self.march)
+        return self._code.passage(self.h)
 
-    def _put(self, q: Array, v: Array, t: Array) -> None:
-        more = self.problem.trajectory.more(float(t[0]), q, v)
-        self.march.put(self.stage, q, v, t, np.array([self.h]), *more)
+    def _put(self, now: Now, work: float) -> None:
+        """Go on from a state, with the samples that Python gives there."""
+        held = self.problem.trajectory.sampled(now.t, now.q, now.v)
+        self._code.put(now, work)
+        if self._sampled and self._code.held is not None:
+            self._code.held[:] = held
         self._passing.allow()
 
     @property
     def now(self) -> Now:
         """The state."""
-        q, v, t = self.march.state_of(self.stage)
-        return Now(float(t[0]), q, v, carried(t))
+        return self._code.now
 
     def some(self, wanted: int) -> None:
         """Take steps; where one is not trusted, as many as lead past that place."""
-        every, t = self.problem.every, self.now.t
+        every, t, code = self.problem.every, float(self._code.t[0]), self._code
         if self._begin.remembers and self.problem.knots.at(t, self.h):
-            self._renew()
+            code.renew()
         wanted, inside = min(wanted, self.problem.knots.steps_before(t, self.h)), []
         if not wanted:
             wanted, inside = 1, self.problem.knots.within(t, t + self.h)
         if inside:
-            self._over(t, inside)
+            self._over(inside)
             return
         before, beyond = self.done, self.done % every
         if beyond and (
@@ -121,7 +120,7 @@ class CompiledRun(MotionRun):
         self.done += taken
         self.detours += self._passing.count()
         if taken and self._sampled:
-            self._put(*self.march.state_of(self.stage))
+            self._put(code.now, code.work)
         if (beyond or every > wanted) and taken and self.done % self.problem.every == 0:
             self.record()
         if taken < wanted:
@@ -130,7 +129,7 @@ class CompiledRun(MotionRun):
     def _advance_reporting(self, wanted: int, stream: Array | None) -> int:
         """Take steps, whose outputs of the state that they begin with are the records."""
         every, taken = self.problem.every, 0
-        known = self.log.ends_at(self.now.t)
+        known = self.log.ends_at(float(self._code.t[0]))
         ahead = -self.done % every
         first = 2 if known and not ahead else 1  # one step, recorded if it is not yet
         for count, each in ((ahead, ahead + 1), (1, first), (wanted, every)):
@@ -145,33 +144,23 @@ class CompiledRun(MotionRun):
                 break
         return taken
 
-    def _over(self, t: float, knots: list[float]) -> None:
+    def _over(self, knots: list[float]) -> None:
         """Take a step in parts that end where forces jump or bend."""
-        trajectory = self.problem.trajectory
-
-        def numbers(a: float, b: float, h: float) -> Array | None:
-            return trajectory.stream(np.array([a, b]), h)
-
         if self._reports and self.done % self.problem.every == 0:
             self.record()
-        renew = self._renew if self._begin.remembers else None
-        if not step_in_parts(self.march, self.stage, t, knots, self.h, numbers, renew).all():
+        if not self._code.in_parts(knots):
             self._pass(knots)
             return
-        self.done += 1
         if self._sampled:
-            self._put(*self.march.state_of(self.stage))
+            self._put(self._code.now, self._code.work)
+        self._count()
+
+    def _count(self, detours: int = 0) -> None:
+        """Count a step that was taken by itself, and record it if it is to be."""
+        self.detours += detours
+        self.done += 1
         if self.done % self.problem.every == 0:
             self.record()
-
-    def _renew(self) -> None:
-        """Go on where forces have jumped."""
-        work, before = self.march.state_of(self.stage)[2][WORK], self.now
-        self._formed += self._begin.jacobians(before) or 0
-        now = self._begin.begun(before)
-        at = now.fed_back
-        at[WORK] = work
-        self._put(now.q, now.v, at)
 
     def facts(self) -> dict[str, Any]:
         """Return rows, operations, and Newton matrices formed where these are kept."""
@@ -181,52 +170,33 @@ class CompiledRun(MotionRun):
         if self.march.ways:
             facts["formulations"] = dict(self.march.ways)
         facts |= self._begin.counted(self.now)
-        return facts if formed is None else facts | {"jacobians": self._formed + formed}
-
-    def _halve(self, knots: Sequence[float]) -> None:
-        """Take a step in parts."""
-        now, work = self.now, self.march.state_of(self.stage)[2][WORK]
-        halves = Halves(self.problem.model, self._once, self._begin)
-        with self.problem.trajectory.holding(now):
-            end, done = halves.over(now, self.h, (*knots, now.t + self.h))
-        at = end.fed_back
-        at[WORK] = work + done
-        self._put(end.q, end.v, at)
+        return facts if formed is None else facts | {"jacobians": self._code.formed + formed}
 
     def _pass(self, knots: Sequence[float] = ()) -> None:
         """Go on past a singular position; energy that is kept there is checked by the passage."""
-        if self._begin.remembers:
-            if self._reports and self.done % self.problem.every == 0:
-                self.record()
-            self._halve(knots)
-            self.detours += 1
-            self.done += 1
-            if self.done % self.problem.every == 0:
-                self.record()
-            return
-        problem, energy = self.problem, self._passage.energy
+        problem, code, now = self.problem, self._code, self._code.now
         if self._reports and self.done % problem.every == 0:
             self.record()
-        now = self.now
-        work = float(self.march.state_of(self.stage)[2][WORK]) - energy(now.q, now.v)
+        if self._begin.remembers:
+            code.in_halves([*knots, now.t + self.h])
+            self._put(code.now, code.work)
+            self._count(detours=1)
+            return
+        energy = self._passage.energy
+        work = code.work - energy(now.q, now.v)
         left, begins = problem.steps - self.done, self.done == 0
         resumed = self._passing.resumed(problem.trajectory.system, 0)
-        one = self._once(now, self.h)
+        one = code.once(now, self.h)
         if resumed is None and one.near < STEP_RISK:
             fault = self.check.opening(now.q, now.v, one.a)
             if fault is not None:  # why the step is not trusted
                 raise SolveError(fault)
-        begin = self._begin
         with problem.trajectory.holding(now):
-            led = self._passage.over(begin.bare(now), left, begins, resumed)
+            led = self._passage.over(self._begin.bare(now), left, begins, resumed)
         for place in led:
-            at = begin.behind(place, now, anew=place is led[-1]).fed_back
-            at[WORK] = work + energy(place.q, place.v)
-            self._put(place.q, place.v, at)
-            self.detours += 1
-            self.done += 1
-            if self.done % problem.every == 0:
-                self.record()
+            behind = self._begin.behind(place, now, anew=place is led[-1])
+            self._put(behind, work + energy(place.q, place.v))
+            self._count(detours=1)
 
     def record(self) -> None:
         """Record the state, if it is not yet."""
@@ -234,8 +204,8 @@ class CompiledRun(MotionRun):
         if self.log.ends_at(t[0]):
             return
         self.log.add(t[None], q[None], v[None], *(self._report(q, v, t) if self._reports else ()))
-        if self._sampled:
-            self.log.samples.append(self._held())
+        if self._sampled and self._code.held is not None:
+            self.log.samples.append(self._code.held.copy())
 
     def _report(self, q: Array, v: Array, t: Array) -> list[Array]:
         """Return what a step from here tells, nan where it is not trusted."""
@@ -256,19 +226,10 @@ class CompiledRun(MotionRun):
     def _single(self) -> OneStep:
         return OneStep(self.march)
 
-    def _held(self) -> Array:
-        """Return what the step from here holds."""
-        place = self.march.place_of("held")
-        return self.stage[place : place + self.march.inputs["held"]].copy()
-
-    @cached_property
-    def _once(self) -> Step:
-        return one_step(self.problem.trajectory, self.march)
-
     def _stream(self, steps: int) -> Array | None:
         if "stream" not in self.march.inputs:
             return None
-        times = np.add.accumulate(np.concatenate([[self.now.t], np.full(steps, self.h)]))
+        times = np.add.accumulate(np.concatenate([self._code.t[:1], np.full(steps, self.h)]))
         return self.problem.trajectory.stream(times, self.h)
 
     def records(self, outcome: Outcome) -> Records:
@@ -282,19 +243,19 @@ class CompiledRun(MotionRun):
 
     def state(self) -> Array:
         """Return t, q, v, and where a passage is on its way."""
-        q, v, t = self.march.state_of(self.stage)
-        return np.concatenate([t, q, v, self._passing.registers[:, 0]])
+        code = self._code
+        return np.concatenate([code.t, code.q, code.v, self._passing.registers[:, 0]])
 
     def restore(self, state: Array, steps: int) -> None:
         """Go on from a state."""
         nq, beside = self.problem.model.nq, self.march.inputs["t"]
         t, q, v, registers = np.split(state, np.cumsum([beside, nq, self.problem.model.nv]))
-        self._put(q, v, t)
+        self._put(Now(float(t[0]), q, v, carried(t)), float(t[WORK]))
         self._passing.registers[:, 0] = registers
 
     def probe(self) -> Array:
         """Return numbers of single steps."""
-        return probe(self.problem, self._once, self._begin)
+        return probe(self.problem, self._code.once, self._begin)
 
 
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 2.0

@@ -22,7 +22,6 @@ from mbd_bridge.model import address
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import NONE, Acting, Numbers, instant_in_step, kernel_of
 from mbd_bridge.simulation.guards.energy import energy_kernel
-from mbd_bridge.simulation.run.problem import Problem
 from mbd_bridge.simulation.signals.tables import length_to
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.detour import detour_of
@@ -83,16 +82,18 @@ Outputs = tuple[Array, ...]
 
 
 def passage_of(
-    problem: Problem, march: March | None = None, most_strayed: float = STEP_RISK
+    trajectory: Trajectory,
+    rows: tuple[int, ...],
+    h: float,
+    march: March | None = None,
+    most_strayed: float = STEP_RISK,
 ) -> Passage:
     """Return the way past singular positions in compiled steps, of the march if there is one."""
-    model, trajectory, rows = problem.model, problem.trajectory, problem.rows
+    model, system = trajectory.model, trajectory.system
     step: Step
     traced = True
     try:
-        step = one_step(
-            trajectory, SystemStep.of(trajectory.system, rows).march() if march is None else march
-        )
+        step = one_step(trajectory, march or SystemStep.of(system, rows).march())
     except TracingError:  # the same step, state by state
         plain, traced = runge_kutta_step(model, rows, *trajectory.stage), False
 
@@ -105,7 +106,7 @@ def passage_of(
         return float(kernel(q, v)[0][0])
 
     slow = partial(ReferenceStep, model, trajectory.stage, rows)
-    return Passage(model, step, problem.h, slow, energy, traced, most_strayed, trajectory.rates)
+    return Passage(model, step, h, slow, energy, traced, most_strayed, trajectory.rates)
 
 
 def one_step(trajectory: Trajectory, march: March) -> Step:

@@ -13,8 +13,9 @@ any point, is the wrench times the step, however the body moves meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from functools import partial
+import contextlib
+import itertools
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -37,13 +38,13 @@ from mbd_bridge.simulation.steps.compiled import (
     Start,
     SystemStep,
     one_step,
+    passage_of,
     step_in_parts,
 )
 from mbd_bridge.simulation.steps.halves import Halves
 from mbd_bridge.simulation.steps.passage import Passage
-from mbd_bridge.simulation.steps.reference import ReferenceStep
 from mbd_bridge.simulation.steps.schemes import RK4, CompiledIntegrator, Scheme, compiled_scheme
-from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, Step, carried
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STAGE_RISK, STEP_RISK
@@ -90,29 +91,113 @@ class Way:
         return self._last
 
 
-class RowsCode:
-    """Machine code of the steps that keep some rows, and a state in it."""
+class StepsInPlace:
+    """Steps that keep some rows of the loops, and the state that they go on from.
 
-    def __init__(self, trajectory: Trajectory, rows: tuple[int, ...], scheme: Scheme) -> None:
+    It stays where the machine code works on it: a step copies and allocates nothing.
+
+    Attributes
+    ----------
+    march, start : the machine code, and the memories with which its steps begin
+    q, v, t, z : the state; t as in `trusted_step`, with z and the memory, `carried`
+    held : what stays during a step, samples and inputs among it; None if nothing does
+    state : q, v and t as one array
+    formed : Jacobians that memories which are gone had formed
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, rows: tuple[int, ...], scheme: Scheme, h: float = 0.0
+    ) -> None:
         step = SystemStep.of(trajectory.system, rows, scheme)
-        self.march = step.march()
-        self.memory = Continued(Start(trajectory, step))
+        self.trajectory, self.rows, self.formed = trajectory, rows, 0
+        self.march, self.start = step.march(), Start(trajectory, step)
         self.stage = self.march.start()
-        self.once = one_step(trajectory, self.march)
+        ends = itertools.accumulate(self.march.inputs.values(), initial=0)
+        parts = (self.stage[a:b] for a, b in itertools.pairwise(ends))
+        places = dict(zip(self.march.inputs, parts, strict=True))
+        self.q, self.v, self.t, self._length = (places[name] for name in ("q", "v", "t", "h"))
         self.state = self.stage[: sum(step.fed_back.values())]
+        self.carried = carried(self.t)
+        self.z = self.carried[: trajectory.system.nz]
+        self.held: Array | None = places.get("held")
+        self._streamed, self.h = "stream" in places, h
+        if self.held is not None:
+            self.held[:] = trajectory.held
+        if "p" in places:
+            places["p"][:] = trajectory.p
         self._nowhere = np.zeros((len(self.march.shapes), 1), dtype=np.int64)
         self._addresses = self.stage.ctypes.data, self._nowhere.ctypes.data
 
-    def advance(self, stream: Array | None) -> bool:
-        """Take a step; return whether it was trusted."""
-        at = None if stream is None else self.march.stream_at(stream, 1)
-        stage, nowhere = self._addresses
-        return bool(self.march.code(stage, 1, 2, nowhere, STEP_RISK, at))
+    @property
+    def h(self) -> float:
+        """Length of the steps, s."""
+        return self._h
 
-    def place(self, name: str) -> Array:
-        """Return where an input is."""
-        first = self.march.place_of(name)
-        return self.stage[first : first + self.march.inputs[name]]
+    @h.setter
+    def h(self, length: float) -> None:
+        """Take steps of another length from now on."""
+        self._h = self._length[0] = length
+
+    @property
+    def now(self) -> Now:
+        """The state, by itself."""
+        return Now(float(self.t[0]), self.q.copy(), self.v.copy(), self.carried.copy())
+
+    @property
+    def work(self) -> float:
+        """J, that forces and prescribed motions have done."""
+        return float(self.t[WORK])
+
+    def put(self, now: Now, work: float) -> None:
+        """Go on from a state."""
+        self.q[:], self.v[:], self.carried[:] = now.q, now.v, now.carried
+        self.t[0], self.t[WORK] = now.t, work
+
+    @cached_property
+    def once(self) -> Step:
+        """One step from any state, in places of its own."""
+        return one_step(self.trajectory, self.march)
+
+    def numbers(self, start: float, end: float, h: float) -> Array | None:
+        """Return what is streamed into one step of h seconds."""
+        return self.trajectory.stream(np.array([start, end]), h) if self._streamed else None
+
+    def holding(self, now: Now) -> contextlib.AbstractContextManager[None]:
+        """Hold the samples of the step that goes on."""
+        return self.trajectory.holding(now, self.held)
+
+    def advance(self) -> bool:
+        """Take a step; return whether it was trusted."""
+        t, march, (stage, nowhere) = float(self.t[0]), self.march, self._addresses
+        stream = self.numbers(t, t + self._h, self._h)
+        at = None if stream is None else march.stream_at(stream, 1)
+        return bool(march.code(stage, 1, 2, nowhere, STEP_RISK, at))
+
+    def in_parts(self, ends: Sequence[float]) -> bool:
+        """Take a step in parts that end where forces jump; return whether it was trusted."""
+        renew = self.renew if self.start.remembers else None
+        parts = self.march, self.stage, float(self.t[0]), ends, self._h, self.numbers, renew
+        return bool(step_in_parts(*parts).all())
+
+    def renew(self) -> None:
+        """Begin a memory anew, where forces have jumped."""
+        now = self.now
+        self.formed += self.start.jacobians(now) or 0
+        with self.holding(now):
+            self.carried[:] = self.start.begun(now).carried
+
+    def in_halves(self, ends: Sequence[float]) -> None:
+        """Take a step that is not trusted in halves; between its `ends` forces jump."""
+        now = self.now
+        with self.holding(now):
+            halves = Halves(self.trajectory.model, self.once, self.start)
+            end, work = halves.over(now, self._h, ends)
+        self.put(end, self.work + work)
+
+    def passage(self, h: float) -> Passage:
+        """Return the way past singular positions, in plain steps where these keep more."""
+        march = None if self.start.beside is not None else self.march
+        return passage_of(self.trajectory, self.rows, h, march)
 
 
 class Stepping:
@@ -145,7 +230,8 @@ class Stepping:
         self.trajectory = Trajectory(system)
         self.model: Model = self.trajectory.model
         self.held = self.trajectory.held
-        self._codes: dict[tuple[int, ...], RowsCode] = {}
+        self._codes: dict[tuple[int, ...], StepsInPlace] = {}
+        self._memories: dict[tuple[int, ...], Continued] = {}
         self._passages: dict[tuple[float, tuple[int, ...]], Passage] = {}
         self._way, self.guards = Way(), StepGuards(self.trajectory, scheme)
         q, v, z = np.split(start, [self.model.nq, self.model.nq + self.model.nv])
@@ -162,18 +248,14 @@ class Stepping:
     def keep(self, rows: tuple[int, ...]) -> None:
         """Keep such rows of the loops."""
         if rows not in self._codes:
-            self._codes[rows] = RowsCode(self.trajectory, rows, self._scheme)
+            code = StepsInPlace(self.trajectory, rows, self._scheme)
+            self._codes[rows], self._memories[rows] = code, Continued(code.start)
         code, self.rows = self._codes[rows], rows
-        self._code, self._march = code, code.march
-        self._inputs = code.place("held") if "held" in code.march.inputs else None
-        self.q, self.v, at, self._length = (code.place(name) for name in ("q", "v", "t", "h"))
-        if self._inputs is not None:
-            np.copyto(self._inputs, self.held)
-        if self.trajectory.p is not None and "p" in code.march.inputs:
-            code.place("p")[:] = self.trajectory.p
-        self._length[0], self._streamed = self.h, "stream" in code.march.inputs
-        self.t, self.work = at[:1], at[WORK:CARRIED]
-        self._carried, self.z = carried(at), carried(at)[: self.system.nz]
+        self._code, self._memory, code.h = code, self._memories[rows], self.h
+        if code.held is not None:
+            np.copyto(code.held, self.held)
+        self.q, self.v, self.z = code.q, code.v, code.z
+        self.t, self.work = code.t[:1], code.t[WORK:CARRIED]
 
     def restart(self, t: float) -> None:
         """Go back to the first state, at time t, s."""
@@ -181,15 +263,14 @@ class Stepping:
         self._knots: Knots = self.system.knots(t, self.h, self._scheme)
         self.put(t, *self._given)
         if self._scheme.remembers:
-            now = self._code.memory.at(self._now(self.z), self.held, jumps=True)
-            self._code.memory.reached(now)
-        self._carried[self.system.nz :] = 0.0
+            self._memory.reached(self._memory.at(self._bare, self.held, jumps=True))
+        self._code.carried[self.system.nz :] = 0.0
         self.guards.open(*self._given)
 
     def put(self, t: float, q: Array, v: Array, z: Array, h: float | None = None) -> None:
         """Go on from a state, by steps of h seconds."""
         if h is not None and h != self.h:
-            self.h = self._length[0] = h
+            self.h = self._code.h = h
             self._knots = self.system.knots(t, h, self._scheme)
         self.t[0], self.work[0] = t, 0.0
         self.q[:], self.v[:], self.z[:] = q, v, z
@@ -243,105 +324,79 @@ class Stepping:
 
     def _go_back(self, state: Array) -> None:
         """Go back to a state; a basis, which is one of certain rows, is decomposed anew."""
-        if self._start.beside is None:
-            self._code.state[:] = state
+        code = self._code
+        if code.start.beside is None:
+            code.state[:] = state
             return
-        known = len(self._code.state) - len(self._carried) + self.system.nz
-        self._code.state[:known], self._code.state[known:] = state[:known], 0.0
+        known = len(code.state) - len(code.carried) + self.system.nz
+        code.state[:known], code.state[known:] = state[:known], 0.0
 
-    def _write(self, now: Now, work: float) -> None:
-        before = self._now(self._carried)
-        self.t[0], self.work[0] = now.t, work
-        self.q[:], self.v[:] = now.q, now.v
-        if len(now.carried) < len(self._carried):
-            now = self._start.begun(now, before)
-        self._carried[:] = now.carried
+    @property
+    def _bare(self) -> Now:
+        """The state without memory."""
+        return Now(float(self.t[0]), self.q.copy(), self.v.copy(), self.z.copy())
 
     def _take(self) -> None:
-        system, h, t = self.system, self.h, float(self.t[0])
-        if system.sampled:
-            values = self.trajectory.sampled(t, self.q, self.v)
-            assert self._inputs is not None, "samples are held"
-            self._inputs[:] = values
-        elif self._inputs is not None:
-            self._inputs[:] = self.held
+        code, h, t = self._code, self.h, float(self.t[0])
+        if code.held is not None:
+            code.held[:] = self.trajectory.sampled(t, self.q, self.v)
         remembers = self._scheme.remembers
         if remembers:
-            self._remember(t)
-        elif self._start.beside is not None and not self._carried[self.system.nz]:
-            now = self._now(self.z)
-            with self.trajectory.holding(now, self._inputs):
-                self._carried[:] = self._start.begun(now).carried
+            with code.holding(self._bare):
+                jumps = self._knots.at(t, h)
+                code.carried[:] = self._memory.at(self._bare, self.held, jumps).carried
+        elif code.start.beside is not None and not code.carried[self.system.nz]:
+            with code.holding(self._bare):
+                code.carried[:] = code.start.begun(self._bare).carried
         if self.guards.due():
-            now = self._now(self._carried)
-            with self.trajectory.holding(now, self._inputs):
-                self.guards.look(self._code.once, now, h, self.rows)
+            now = code.now
+            with code.holding(now):
+                self.guards.look(code.once, now, h, self.rows)
         inside = self._knots.within(t, t + h)
         if self._way.goes_on and not inside and self._follow():
             return
-        if inside:
-            renew = self._renew if remembers else None
-            parts = self._march, self._code.stage, t, inside, h
-            taken = bool(step_in_parts(*parts, self._numbers, renew).all())
-        else:
-            taken = self._code.advance(self._numbers(t, t + h, h))
-        if not taken:
-            now = self._now(self._carried)
-            with self.trajectory.holding(now, self._inputs):
-                if remembers:
-                    self._halve(now, [*inside, t + h])
-                else:
-                    self._with_care(now, [*inside, t + h])
+        if not (code.in_parts(inside) if inside else code.advance()):
+            ends = [*inside, t + h]
+            if remembers:
+                code.in_halves(ends)
+            else:
+                with code.holding(code.now):
+                    self._with_care(code.now, ends)
         if remembers:
-            self._code.memory.reached(self._now(self._carried))
-
-    def _remember(self, t: float) -> None:
-        """Renew the memory of the steps where forces have jumped."""
-        now = self._now(self.z)
-        with self.trajectory.holding(now, self._inputs):
-            jumps = self._knots.at(t, self.h)
-            self._carried[:] = self._code.memory.at(now, self.held, jumps).carried
-
-    def _renew(self) -> None:
-        """Begin anew in the middle of a step, where forces have jumped."""
-        now = self._now(self.z)
-        with self.trajectory.holding(now, self._inputs):
-            self._carried[:] = self._code.memory.start.begun(now).carried
-
-    def _halve(self, now: Now, ends: list[float]) -> None:
-        """Take a step in parts."""
-        halves = Halves(self.model, self._code.once, self._code.memory.start)
-        end, work = halves.over(now, self.h, ends)
-        self._write(end, float(self.work[0]) + work)
+            self._memory.reached(code.now)
 
     def _with_care(self, now: Now, ends: list[float]) -> None:
         """Take a step of which a part at least is not trusted: past a singular position."""
-        work = float(self.work[0])
+        code, work = self._code, self._code.work
         for end in ends:
             length = length_to(now.t, end) if len(ends) > 1 else self.h
-            step = self._code.once(now, length)
+            step = code.once(now, length)
             if step.trusted:
                 now, work = now.after(length, step)._replace(t=end), work + step.work
                 continue
             self.guards.check_acceleration(now, step, self.rows)
-            place = self._past(self._start.bare(now), length)
+            place = self._past(code.start.bare(now), length)
             work += self._total(place.q, place.v) - self._total(now.q, now.v)
-            now = self._start.behind(place, now, anew=True)._replace(t=end)
-        self._write(now, work)
+            now = code.start.behind(place, now, anew=True)._replace(t=end)
+        code.put(now, work)
 
     def _follow(self) -> bool:
         """Go on along the way past a singular position, as long as it goes."""
-        now = self._start.bare(self._now(self._carried))
-        with self.trajectory.holding(now, self._inputs):
+        code, before = self._code, self._code.now
+        now = code.start.bare(before)
+        with code.holding(now):
             place = self._way.next(now, self._under(self.h))
-        if place is not None:
-            gained = self._total(place.q, place.v) - self._total(now.q, now.v)
-            self._write(place._replace(t=now.t + self.h), float(self.work[0]) + gained)
-        return place is not None
+            if place is None:
+                return False
+            place = code.start.behind(place._replace(t=now.t + self.h), before, anew=True)
+        gained = self._total(place.q, place.v) - self._total(now.q, now.v)
+        code.put(place, code.work + gained)
+        return True
 
     def _under(self, h: float) -> Hashable:
         """Return what a way past a singular position holds for."""
-        return h, self.rows, b"" if self._inputs is None else self._inputs.tobytes()
+        held = self._code.held
+        return h, self.rows, b"" if held is None else held.tobytes()
 
     def _past(self, now: Now, h: float) -> Now:
         """Return the state a step past a position at which steps are not trusted.
@@ -360,14 +415,7 @@ class Stepping:
     def _passage(self, h: float) -> Passage:
         """Return what leads past singular positions, in steps of h seconds."""
         if (h, self.rows) not in self._passages:
-            trajectory = self.trajectory
-            slow = partial(ReferenceStep, self.model, trajectory.stage, self.rows)
-            code = self._code
-            if self._start.beside is not None:  # plain steps lead past singular positions
-                plain = getattr(self._scheme, "integrator", RK4)
-                code = RowsCode(trajectory, self.rows, plain)
-            given = self.model, code.once, h, slow, self._total
-            self._passages = {(h, self.rows): Passage(*given, rates=trajectory.rates)}
+            self._passages = {(h, self.rows): self._code.passage(h)}
         return self._passages[h, self.rows]
 
     def _total(self, q: Array, v: Array) -> float:
@@ -379,21 +427,9 @@ class Stepping:
         return energy_kernel(self.model)
 
     @property
-    def _start(self) -> Start:
-        return self._code.memory.start
-
-    @property
     def held_now(self) -> Array:
         """What the last step held: samples of Python functions are in it."""
-        return self.held if self._inputs is None else self._inputs
-
-    def _now(self, carried: Array) -> Now:
-        return Now(float(self.t[0]), self.q.copy(), self.v.copy(), carried.copy())
-
-    def _numbers(self, start: float, end: float, h: float) -> Array | None:
-        if not self._streamed:
-            return None
-        return self.trajectory.stream(np.array([start, end]), h)
+        return self.held if self._code.held is None else self._code.held
 
 
 OWN = "coupled step: "
