@@ -10,7 +10,6 @@ steps are off in a look back at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -19,16 +18,14 @@ from mbd_bridge.base.arguments import as_floats, function_or_none
 from mbd_bridge.base.errors import FunctionError, SolveError, StateError, whole_number
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import given, part, with_options
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes
 from mbd_bridge.simulation.batch.result import SimulationBatch
-from mbd_bridge.simulation.guards.energy import keep_energy, kept_energy
+from mbd_bridge.simulation.guards.energy import keep_energy
 from mbd_bridge.simulation.guards.loops import allowed_opening, opening, rows_open, spread
 from mbd_bridge.simulation.guards.messages import named
 from mbd_bridge.simulation.guards.step_length import coordinate_scale, grown, may_ring
@@ -118,11 +115,10 @@ class LookBack:
                     lanes.done[members] = False
             ended = np.flatnonzero(lanes.done)
         if len(ended):
-            energy = partial(_energy, kept_energy(system), variants, ended)
             q, v, work = self.qs[ended], self.vs[ended], lanes.ends[ended, WORK]
             p = None if variants is None else variants.inputs[ended]
             records = self.time, q, v, self.zs[ended]
-            kept = keep_energy(system, self.scheme, energy, records, work, p)
+            kept = keep_energy(system, self.scheme, records, work, p)
             lanes.done[ended] = kept & ~grown(self.zs[ended]) & ~self._rings(ended)
 
     def _rings(self, own: Array) -> Array:
@@ -165,19 +161,6 @@ class LookBack:
             if risks[0] < STEP_RISK and opening(system.model, values, rows, q, v, a):
                 return True
         return False
-
-
-def _energy(
-    kernel: Kernel, variants: Parameters | None, own: Array, q: Array, v: Array
-) -> tuple[Array, Array]:
-    """Return the energy (L, K) of some trajectories at records q, v (L, K, ...), and its potential
-    part.
-    """
-    given = [q.reshape(-1, q.shape[2]), v.reshape(-1, v.shape[2])]
-    if variants is not None:
-        given.append(np.repeat(variants.inputs[own], q.shape[1], axis=0))
-    whole, still = kernel(*given)
-    return whole.reshape(q.shape[:2]), still.reshape(q.shape[:2])
 
 
 REFUSED: dict[int, str] = {

@@ -21,7 +21,7 @@ leave them: putting such a state onto its loops lifts the machine a little, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,30 +133,63 @@ STILL = 1e-8
 """1/s: a machine that moves by so many of its sizes a second, or rad, is at rest."""
 
 
-Energy = Callable[[Array, Array], tuple[Array, Array]]
-"""Of motions at records q, v (N, K, ...): their energy (N, K) and its potential part, J."""
-
-
-class BalanceTerms(NamedTuple):
-    """What counts in the balance of a system's steps.
+class Balance(NamedTuple):
+    """What counts in the balance of a system's steps, and what is too much.
 
     Attributes
     ----------
+    nothing : energy, J, that is no motion; 0 where nothing has inertia
     elements : whether energies of force elements count; W is then the work of all else
     grows : whether only what it has more counts, since the steps or force elements take some away
     allowed : energy that may come from nowhere, by what moves
     """
 
+    system: System
+    nothing: float
     elements: bool
     grows: bool
     allowed: float
 
     @staticmethod
-    def of(system: System, scheme: Scheme) -> BalanceTerms:
-        """Return the terms for steps of a scheme."""
-        if isinstance(scheme.formula, ImplicitScheme) and system.passive:
-            return BalanceTerms(True, True, GAINED_ENERGY)
-        return BalanceTerms(False, scheme.damps, LOST_ENERGY)
+    def of(system: System, scheme: Scheme, variant: Model | None = None) -> Balance:
+        """Return the balance for steps of a scheme, of a variant of the mechanism."""
+        nothing = no_motion(variant or system.model)
+        if isinstance(scheme, ImplicitScheme) and system.passive:
+            return Balance(system, nothing, True, True, GAINED_ENERGY)
+        return Balance(system, nothing, False, scheme.damps, LOST_ENERGY)
+
+    def energies(
+        self, time: Array, states: Sequence[Array], p: Array | None
+    ) -> tuple[Array, Array, Array]:
+        """Return kinetic energy (K,) and all other, J, and D (K, n) of elements that count, W.
+
+        Parameters
+        ----------
+        time, states : (K,); q, v, z (K, ...), or all of one state
+        p : parameters (P,) of one trajectory, or (K, P)
+        """
+        q, v, _ = states
+        whole, still = kept_energy(self.system)(q, v, *([] if p is None else [p]))
+        moves, held = (whole - still)[..., 0], still[..., 0]
+        if not self.elements:
+            return moves, held, np.zeros((*q.shape[:-1], 0))
+        stored, lost = stored_energies(self.system, time, states, p)
+        return moves, held + stored, lost
+
+    def part(self, imbalance: Any, scale: Any, sources: Any, lifted: float = 0.0) -> Array:
+        """Return the energy that came from nowhere, by what moves; 0 where nothing moves.
+
+        Parameters
+        ----------
+        imbalance, scale : J that came from nowhere, J that move
+        sources : whether elements give power in their own account
+        lifted : J that putting states onto their loops may make
+        """
+        with np.errstate(all="ignore"):  # energies beyond all numbers: nan is bad
+            part = np.maximum(np.abs(imbalance) - lifted, 0.0) / scale
+        return np.where(
+            sources | (not self.nothing) | np.logical_not(scale > self.nothing), 0.0, part
+        )
 
     def imbalance(self, total: Array) -> Array:
         """Return what motions with energies less work (..., K) got from nowhere, J."""
@@ -182,26 +215,22 @@ def unbalanced(
     """
     if found.work is None or len(found.time) < 2:
         return 0.0, None
-    model, system = trajectory.model, trajectory.system
-    terms = BalanceTerms.of(system, scheme)
-    looks = spread(len(found.time), LOOKS)
-    kernel = kept_energy(system) if trajectory.p is None else energy_kernel(model)
-    kinetic, held = energies(kernel, found, looks)
-    work, sources = found.work[looks], False
-    if terms.elements:
-        at = found.time[looks], (found.q[looks], found.v[looks], found.z[looks])
-        stored, lost = stored_energies(trajectory.system, *at, trajectory.p)
-        held, sources = held + stored, bool(gives(lost))
+    model, looks = trajectory.model, spread(len(found.time), LOOKS)
+    terms, work = Balance.of(trajectory.system, scheme, model), found.work[looks]
+    states, told = [x[looks] for x in (found.q, found.v, found.z)], None
+    if found.reported is not None and not terms.elements:
+        told = found.reported["energy"][looks]
+    if told is not None and np.isfinite(told).all():
+        (kinetic, held), sources = told.T, False
+    else:
+        kinetic, held, lost = terms.energies(found.time[looks], states, trajectory.p)
+        sources = bool(gives(lost))
     scale = max(float(kinetic.max()), float(np.ptp(held)), float(np.ptp(work)))
-    nothing = no_motion(model)
-    if sources or not nothing or not scale > nothing:  # nothing has inertia, or nothing moves
-        return 0.0, None
     imbalance = terms.imbalance(kinetic + held - work)
-    with np.errstate(invalid="ignore"):  # energies beyond all numbers: nan is bad
-        part = np.abs(imbalance) / scale
+    part = terms.part(imbalance, scale, sources)
     bad = np.flatnonzero(~(part <= terms.allowed))
     if len(bad) and model.has_loops:
-        part = np.maximum(np.abs(imbalance) - lifted(model, found.q[looks]), 0.0) / scale
+        part = terms.part(imbalance, scale, sources, lifted(model, states[0]))
         bad = np.flatnonzero(~(part <= terms.allowed))
     if not len(bad):
         return float(part.max()), None
@@ -214,7 +243,6 @@ def unbalanced(
 def keep_energy(
     system: System,
     scheme: Scheme,
-    energy: Energy,
     records: tuple[Array, Array, Array, Array],
     work: Array,
     p: Array | None = None,
@@ -223,33 +251,26 @@ def keep_energy(
 
     Parameters
     ----------
-    energy : of the bodies at states (..., nq), (..., nv) of the motions, and its potential part, J
     records : times (K,), q, v, z (N, K, ...)
     work : (N,) J done on each in all: where there is some, the ends are compared
     p : (N, P) parameters
     """
     time, *states = records
-    terms, looks = BalanceTerms.of(system, scheme), spread(len(time), FEW)
-    q, v, z = (x[:, looks] for x in states)
-    whole, still = energy(q, v)
-    moves, held = whole - still, still
-    sources = np.zeros(len(q), dtype=bool)
-    if terms.elements:
-        flat = [x.reshape(len(q) * len(looks), x.shape[2]) for x in (q, v, z)]
-        each = None if p is None else np.repeat(p, len(looks), axis=0)
-        stored, lost = stored_energies(system, np.tile(time[looks], len(q)), flat, each)
-        held = still + stored.reshape(whole.shape)
-        sources = gives(lost.reshape(*whole.shape, -1))
-    scale = np.maximum(moves.max(axis=1), np.ptp(held, axis=1))
+    terms, looks = Balance.of(system, scheme), spread(len(time), FEW)
+    shape = len(work), len(looks)
+    flat = [x[:, looks].reshape(shape[0] * shape[1], x.shape[2]) for x in states]
+    each = None if p is None else np.repeat(p, len(looks), axis=0)
+    found = terms.energies(np.tile(time[looks], len(work)), flat, each)
+    kinetic, held, lost = (x.reshape(*shape, *x.shape[1:]) for x in found)
+    sources = gives(lost)
+    scale = np.maximum(kinetic.max(axis=1), np.ptp(held, axis=1))
     scale = np.maximum(scale, np.abs(work))
-    total = moves + held
+    total = kinetic + held
     total[:, -1] -= work
     if work.any() or not terms.grows:
         total = total[:, [0, -1]]
     imbalance = np.abs(terms.imbalance(total)).max(axis=1)
-    nothing = no_motion(system.model)
-    still_or_fed = sources | (not nothing) | (scale <= nothing)
-    return np.asarray((imbalance <= terms.allowed * scale) | still_or_fed)
+    return np.asarray(terms.part(imbalance, scale, sources) <= terms.allowed)
 
 
 def gives(lost: Array) -> Array:
@@ -261,17 +282,6 @@ def gives(lost: Array) -> Array:
     """
     most = np.abs(lost).max(axis=(-2, -1), initial=0.0)
     return np.asarray((lost < -ACTIVE_POWER * most[..., None, None]).any(axis=(-2, -1)))
-
-
-def energies(kernel: EnergyAt, found: Records, looks: Array) -> tuple[Array, Array]:
-    """Return kinetic and potential energy (L,) at some records, J; the steps may have reported
-    them.
-    """
-    if found.reported is not None and np.isfinite(found.reported["energy"][looks]).all():
-        kinetic, potential = found.reported["energy"][looks].T
-        return kinetic, potential
-    whole, still = (x[:, 0] for x in kernel(found.q[looks], found.v[looks]))
-    return whole - still, still
 
 
 def lifted(model: Model, q: Array) -> float:
@@ -319,14 +329,14 @@ class Account:
     """
 
     def __init__(self, trajectory: Trajectory, scheme: Scheme = RK4) -> None:
-        self._trajectory, self._terms = trajectory, BalanceTerms.of(trajectory.system, scheme)
-        self._bodies, self._nothing = energy_kernel(trajectory.model), no_motion(trajectory.model)
-        model = trajectory.model
+        model, self._trajectory = trajectory.model, trajectory
+        self._terms = Balance.of(trajectory.system, scheme, model)
+        _ = kept_energy(trajectory.system)
         self._lifted = SLANTED * allowed_opening(model) * lift(model)
         self._reached: tuple[Array, Array] | None = None
         self._steps, self._sources = 0, False
         self._work = self._start = self._scale = 0.0
-        self._potential = self._worked = (0.0, 0.0)
+        self._held = self._worked = (0.0, 0.0)
 
     def begin(self, q: Array, v: Array, z: Array) -> None:
         """Open the account anew, if these are not the state that the last step came to."""
@@ -338,9 +348,9 @@ class Account:
 
     def open(self, q: Array, v: Array, z: Array) -> None:
         """Open the account at a state."""
-        self._start, still = self._energies(q, v, z)
+        self._scale, held = self._energies(q, v, z)
         self._work, self._steps, self._sources = 0.0, 0, False
-        self._scale, self._potential, self._worked = self._start - still, (still, still), (0.0, 0.0)
+        self._start, self._held, self._worked = self._scale + held, (held, held), (0.0, 0.0)
 
     def enter(self, q: Array, v: Array, z: Array, work: float, h: float) -> None:
         """Enter a step of h seconds that came to a state.
@@ -355,29 +365,26 @@ class Account:
         self._steps += 1
         if self._steps % EACH:
             return
-        whole, still = self._energies(q, v, z)
-        self._potential = min(self._potential[0], still), max(self._potential[1], still)
+        kinetic, held = self._energies(q, v, z)
+        self._held = min(self._held[0], held), max(self._held[1], held)
         self._worked = min(self._worked[0], self._work), max(self._worked[1], self._work)
-        ranges = (high - low for low, high in (self._potential, self._worked))
-        self._scale = max(self._scale, whole - still, *ranges)
-        imbalance = whole - self._start - self._work
+        ranges = (high - low for low, high in (self._held, self._worked))
+        self._scale = max(self._scale, kinetic, *ranges)
+        imbalance = kinetic + held - self._start - self._work
         if self._terms.grows and imbalance < 0.0:
             self._start += imbalance
             imbalance = 0.0
-        allowed = self._terms.allowed * self._scale + self._lifted
-        if self._sources or not self._nothing:
+        terms, scale = self._terms, self._scale
+        if abs(imbalance) <= terms.allowed * scale:
             return
-        if self._scale > self._nothing and not abs(imbalance) <= allowed:
+        if not terms.part(imbalance, scale, self._sources, self._lifted) <= terms.allowed:
             self._reached = None
             when = f"within {self._steps} steps"
             raise self._terms.said(imbalance, self._scale, when, h)
 
     def _energies(self, q: Array, v: Array, z: Array) -> tuple[float, float]:
-        """Return the energy at a state and the part that is not kinetic, J."""
-        whole, still = (float(x[0]) for x in self._bodies(q, v))
-        if not self._terms.elements:
-            return whole, still
-        at = np.zeros(1), (q[None], v[None], z[None])
-        (stored,), lost = stored_energies(self._trajectory.system, *at, self._trajectory.p)
-        self._sources |= bool(gives(lost))
-        return whole + float(stored), still + float(stored)
+        """Return the kinetic energy at a state, and all other, J."""
+        states = (q[None], v[None], z[None]) if self._terms.elements else (q, v, z)
+        kinetic, held, lost = self._terms.energies(np.zeros(1), states, self._trajectory.p)
+        self._sources |= self._terms.elements and bool(gives(lost))
+        return float(kinetic.item()), float(held.item())
