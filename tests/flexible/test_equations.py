@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.composite import composites, section
@@ -18,7 +19,7 @@ from mbd_bridge.equations.reactions import (
 from mbd_bridge.equations.state_vectors import state_accelerations, state_vectors
 from mbd_bridge.model import build_model
 from mbd_bridge.solve.lagrangian import Lagrangian
-from tests.flexible.models import random_arm, state
+from tests.flexible.models import cantilever, random_arm, state
 from tests.tolerances import DIFFERENCE
 from tests.trees import random_tree
 
@@ -132,6 +133,13 @@ def test_quaternions_have_no_christoffel_symbols():
     model = random_arm(np.random.default_rng(0), stiffening=False, quaternions=True)
     with pytest.raises(ModelError, match="quaternions"):
         Lagrangian(model)
+
+
+@pytest.mark.parametrize(("apart", "number"), [(0.0, 2), (1e-12, 2), (1e-5, 3)])
+def test_two_places_are_one_station_if_rounding_alone_parts_them(apart, number):
+    places = {"a": 0.5, "b": 0.5 + apart}
+    model = cantilever(mbd.flexible.Modes("clamped-free", 1), stations=places)
+    assert sum(joint.is_station for joint in model.joints) == number
 
 
 def test_stations_share_the_coordinates_of_their_link():

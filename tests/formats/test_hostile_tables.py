@@ -19,6 +19,7 @@ from mbd_bridge.files.tables import Column, excel, open_table, read_table
 from mbd_bridge.files.yaml_text import MAX_BYTES, read_yaml
 from tests.bounds import bounded
 from tests.formats.table_files import COLUMNS, numbers, write
+from tests.sample import TIMES
 
 
 def refused(path, told, seconds=3.0, megabytes=400):
@@ -193,9 +194,9 @@ def test_a_bit_of_an_hdf5_file_of_ours_changes_nothing_that_is_read(tmp_path):
     path = write(tmp_path / "t.h5", numbers(3))
     good, data = read_table(path), path.read_bytes()
     seen = {"same": 0, "refused": 0}
-    for place in range(0, len(data), 3):
+    for number, place in enumerate(range(0, len(data), max(1, 12 // TIMES))):
         damaged = bytearray(data)
-        damaged[place] ^= 1 << (place // 3) % 8
+        damaged[place] ^= 1 << number % 8
         path.write_bytes(damaged)
         try:
             table = read_table(path)
@@ -205,7 +206,7 @@ def test_a_bit_of_an_hdf5_file_of_ours_changes_nothing_that_is_read(tmp_path):
         assert (table.columns, table.attributes) == (good.columns, good.attributes), place
         assert np.array_equal(table.values, good.values), place
         seen["same"] += 1
-    assert seen["refused"] > 100, seen
+    assert seen["refused"] > 25, seen
 
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
