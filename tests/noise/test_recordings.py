@@ -189,7 +189,7 @@ def test_filters_of_a_cutoff_do_what_their_names_say(arm, method):
     [
         ("median", None, "expected one of auto, spline"),
         ("auto", -1.0, "expected a positive frequency"),
-        ("auto", "5", "expected a frequency in Hz"),
+        ("auto", "5", "expected a positive frequency in Hz, got '5'"),
         ("off", 5.0, "leave one of them out"),
         (Smoothing("spline"), 5.0, "stands in smooth=Smoothing"),
     ],
