@@ -69,6 +69,11 @@ def four_bar(
     return mbd.Mechanism.build(b)
 
 
+def turning(bar, rate, angle=0.5):
+    """Return a machine with a crank, and its state as the crank turns: rad/s at an angle, rad."""
+    return bar, bar.assemble({"crank": angle}, fixed="crank", velocity={"crank": rate})
+
+
 def rssr():
     """Lee94 7.2: crank and rocker of 0.5 m on revolute joints, coupler between two balls."""
     b = mbd.Builder("rssr", root="ground")

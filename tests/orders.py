@@ -12,7 +12,7 @@ import numpy as np
 
 import mbd_bridge as mbd
 from mbd_bridge.integrators import KeptMatrix, NullSpace
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 
 SECONDS = 0.4
@@ -56,8 +56,7 @@ MACHINES = ("four-bar (loop)", "iiwa (open)")
 def machine(name: str) -> tuple[mbd.Mechanism, dict[str, Any], np.ndarray]:
     """Return a machine, its start, and its state after `SECONDS` with steps of 25 us."""
     if name == MACHINES[0]:
-        found = four_bar(1, 2, 1.7, 2.5)
-        at = found.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+        found, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
         start = {"q": at.q, "v": at.v}
     else:
         found, start = mbd.load(own_urdfs()["kuka_iiwa"]), {"q": np.linspace(-0.5, 0.7, 7)}

@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, StateError
 from tests.absurd.judge import SECONDS, outcome
 from tests.absurd.sweep import cases, try_case
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 PARTS = 16
 """Workers share the 43,000 cases, which take a minute (``python -m tests.absurd``); the first part
@@ -76,8 +76,7 @@ def test_the_sweep_sees_what_it_is_to_see():
     ],
 )
 def test_numbers_that_overflow_are_refused_without_a_warning(ask, speed):
-    bar = four_bar(1, 2, 1.5, 2.5)
-    start = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    bar, start = turning(four_bar(1, 2, 1.5, 2.5), 1.0)
     with pytest.raises(MbdError):
         ask(bar, start.q, start.v * speed)
 

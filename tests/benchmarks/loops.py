@@ -24,7 +24,7 @@ from mbd_bridge.kernels.march import MOST_LANES
 from tests.benchmarks.engines import H, OurCall, Ours, error_in, peers, settings
 from tests.benchmarks.peer_mujoco import MuJoCo, Rollout
 from tests.benchmarks.planar import Engine, gap, least_seconds, seconds_of
-from tests.machines import four_bar, n_four_bar
+from tests.machines import four_bar, n_four_bar, turning
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped
 
 PLOT = Path(__file__).parents[2] / "docs" / "reference" / "cost_of_loops.png"
@@ -90,8 +90,7 @@ def run() -> dict[str, Any]:
 
 
 def started() -> tuple[Any, Any, Any]:
-    bar = four_bar(*LENGTHS)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(*LENGTHS), 2.0)
     return bar, at.q, at.v
 
 

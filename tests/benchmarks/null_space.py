@@ -35,7 +35,7 @@ from mbd_bridge.solve.closed import by_multipliers, closed_acceleration
 from tests import car
 from tests.benchmarks.peer_exudyn import ExudynBodies, ExudynTree, quickest
 from tests.benchmarks.planar import gap
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import OWN
 from tests.simulate.starts import STARTS
 
@@ -59,8 +59,7 @@ def beside_exudyn(seconds: float = 1.0, h: float = 1e-3) -> list[dict[str, Any]]
     Errors of the angles, rad; the loops' largest opening where it ends, m; the energy's change,
     by the kinetic energy at the start.
     """
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     start, count = {"q": at.q, "v": at.v}, round(seconds / h)
     system, model = mbd.System(bar), bar.model
     rows = independent_rows(model, at.q, None, at.v)

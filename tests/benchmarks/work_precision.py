@@ -21,7 +21,7 @@ from tests.benchmarks.peer_exudyn import Exudyn, ExudynBodies, ExudynTree, quick
 from tests.benchmarks.peer_mujoco import PERIODS, MuJoCo, stiff
 from tests.benchmarks.peer_pinocchio import Pinocchio
 from tests.benchmarks.planar import Engine, least_seconds
-from tests.machines import four_bar, n_four_bar
+from tests.machines import four_bar, n_four_bar, turning
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped
 
 PLOT = Path(__file__).parents[2] / "docs" / "reference" / "work_precision.png"
@@ -59,8 +59,7 @@ class Problem(NamedTuple):
 def problems() -> list[Problem]:
     """Return the four-bar and the row of forty."""
     lengths = 1, 2, 2.5, 2.5
-    bar = four_bar(*lengths)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(*lengths), 2.0)
     exact = FourBar(*lengths).after(1.0, at.q, 2.0)
     first = Problem("four-bar, 1 s", bar, at.q, at.v, 1.0, exact)
     row = n_four_bar(40)

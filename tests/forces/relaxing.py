@@ -11,7 +11,7 @@ from scipy.linalg import expm
 import mbd_bridge as mbd
 from mbd_bridge.forces import Effect, ForceElement
 from mbd_bridge.forces.joints import joint_coordinate
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,7 @@ def slider() -> mbd.Mechanism:
 @functools.cache
 def bar() -> tuple[mbd.Mechanism, np.ndarray, np.ndarray]:
     """Return a four-bar linkage and a state of it."""
-    robot = four_bar(1, 2, 1.7, 2.5)
-    at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    robot, at = turning(four_bar(1, 2, 1.7, 2.5), 2.0)
     return robot, at.q, at.v
 
 

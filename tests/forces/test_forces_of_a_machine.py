@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge import forces
 from mbd_bridge.forces import Effect, ForceElement
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 CLOSE = 1e-11
 """Relative: two orders of the same sums."""
@@ -34,8 +34,7 @@ def tree(request):
 
 @pytest.fixture(scope="module")
 def bar():
-    robot = four_bar(1, 2, 1.7, 2.5).with_forces(ON_BAR)
-    start = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    robot, start = turning(four_bar(1, 2, 1.7, 2.5).with_forces(ON_BAR), 2.0)
     return robot, robot.simulate(0.02, q=start.q, prescribed={"crank": "0.5 + 2 t"})
 
 

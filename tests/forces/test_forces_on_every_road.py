@@ -13,7 +13,7 @@ from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests import free_bodies
 from tests.c_compiler import needs_compiler
 from tests.forces.elements import ELEMENTS, ENDS, Q, V, machine
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.step_in_c import InC
 
 EVERY = list(ELEMENTS.values())
@@ -27,8 +27,7 @@ ON_BAR = [
 
 @pytest.fixture(scope="module")
 def bar():
-    robot = four_bar(1, 2, 1.7, 2.5)
-    at = robot.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    robot, at = turning(four_bar(1, 2, 1.7, 2.5), 2.0)
     return robot, at.q, at.v
 
 

@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.kernels import machine
 from mbd_bridge.model import build_model
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.quick_code import LEVEL, quick_code
 from tests.trees import random_state, random_tree
 
@@ -25,8 +25,7 @@ def of_many_states_and_of_one():
 
 
 def along_motions():
-    machine = four_bar(1, 2, 1.5, 2.5)
-    start = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    machine, start = turning(four_bar(1, 2, 1.5, 2.5), 1.0)
     for integrator in ("rk4", "newmark"):
         run = machine.simulate(0.03, q=start.q, v=start.v, step=1e-3, integrator=integrator)
         yield from (run.q, run.v, run.a, run.joint_loads(["crank", "pin"]).wrench)

@@ -9,7 +9,7 @@ import mbd_bridge as mbd
 from mbd_bridge.api.loops import undetermined
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.model.spatial import Frame
-from tests.machines import MANY, four_bar, n_four_bar, rssr
+from tests.machines import MANY, four_bar, n_four_bar, rssr, turning
 from tests.tolerances import LOOPS
 
 PLANE = np.array([True, False, True, False, True, False])
@@ -100,8 +100,7 @@ def test_threads_world_wrenches_and_check_are_as_with_trees():
 
 
 def test_actuators_of_many_states_are_written_where_they_stay():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 1.0)
     q = np.tile(at.q, (300_000, 1))
     solver = bar.constrained_dynamics(actuated=["crank"])
     solver.inverse(q[:2], at.v, at.a)

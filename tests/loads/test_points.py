@@ -6,7 +6,7 @@ import pytest
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.kernels import cache
 from mbd_bridge.solve.prepared import REPEATED
-from tests.machines import boom, four_bar
+from tests.machines import boom, four_bar, turning
 from tests.tolerances import ROUNDING
 
 LINK = (0.0, 0.0, 0.0)
@@ -61,8 +61,7 @@ def test_a_sweep_over_points_compiles_once(made, states):
 
 
 def test_a_sweep_over_points_in_loops_compiles_once(made):
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 1.0)
     ask = {"joints": ["elbow", bar.model.cuts[0].name], "actuated": "crank", "reaction": True}
     basic = bar.joint_loads(at.q, at.v, at.a, at=LINK, **ask)
 

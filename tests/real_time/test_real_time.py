@@ -19,7 +19,7 @@ from mbd_bridge.applications.real_time import record, runner
 from mbd_bridge.base.errors import NoDisplayError, StateError
 from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.view.show import LiveWindow
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.simulate.implicit import ACTS
 from tests.view.xvfb import Xvfb
 
@@ -278,8 +278,7 @@ def settled(server, other_than=None):
     "scheme", ["newmark", mbd.integrators.GeneralisedAlpha(rho=0.6), "explicit_newmark"]
 )
 def test_implicit_steps_have_the_digits_of_a_run_here_and_in_other_loops(name, scheme):
-    machine = four_bar(1, 2, 1.7, 2.5)
-    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    machine, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     start, h = {"q": at.q, "v": at.v, "integrator": scheme}, 2e-3
     system = mbd.System(machine, **ACTS[name])
     run = system.simulate(0.3, step=h, **start)

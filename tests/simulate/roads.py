@@ -23,14 +23,13 @@ from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.solve import closed as solve_closed
 from tests.fmu.importer import Importer
 from tests.forces.relaxing import Filter, Maxwell
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 
 Case = dict[str, Any]
 End = tuple[np.ndarray, np.ndarray]
 
-BAR = four_bar(1, 2, 1.7, 2.5)
-AT = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+BAR, AT = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
 FLAT = four_bar()
 ABOVE = FLAT.assemble({"crank": 0.5}, fixed="crank")
 PENDULUM = mbd.load(own_urdfs()["pendulum"])

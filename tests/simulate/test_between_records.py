@@ -5,12 +5,11 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 
 def bar_in_motion():
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     return bar, {"q": at.q, "v": at.v}
 
 

@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from tests.bounds import soon
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 
 DRY = 1.5
@@ -59,8 +59,7 @@ def test_what_stops_may_be_allowed_more():
 @pytest.mark.parametrize("method", ["multipliers", "svd"])
 @pytest.mark.parametrize("short", [-1e-6, 1e-8])
 def test_a_nearly_flat_linkage_is_passed_in_bounded_time(method, short):
-    bar = four_bar(1, 2, 1, 2 + short)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1, 2 + short), 4.0)
     options = {"method": method, "integrator": "abm", "check": False}
     with soon(8.0):
         run = bar.simulate(0.5, step=6e-3, q=at.q, v=at.v, **options)

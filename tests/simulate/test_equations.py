@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import compile_kernel, jacobian
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 TIMES = np.linspace(-1.0, 1.0, 21)
 ACTING = {
@@ -33,8 +33,7 @@ def equations_of(kind):
         rng = np.random.default_rng(3)
         q = robot.model.integrate(robot.neutral(), rng.uniform(-1, 1, robot.nv))
         return mbd.Equations(robot, q=q, v=rng.uniform(-1, 1, robot.nv))
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 2.0)
     return mbd.Equations(mbd.System(bar, **ACTING[kind]), q=at.q, v=at.v)
 
 

@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.functions import where
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.simulate.falling import WAYS, G, falling, ground
 
 
@@ -74,8 +74,7 @@ def test_a_direction_tells_which_events_count():
 
 def test_a_linkage_turned_back_at_an_angle_keeps_its_loads():
     """Loads that steps tell stay beside records where an event acts."""
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 3.0)
 
     def angle(t, q, v):
         return q[0] - 1.0

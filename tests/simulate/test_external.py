@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, StateError
 from mbd_bridge.simulation import right_hand_side
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 from tests.tolerances import DIFFERENCE, REFEREE
 from tests.trees import random_state, random_tree
@@ -91,8 +91,7 @@ def test_a_spring_and_a_damper_swing_as_the_closed_form_says():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_feels_a_push(method):
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     options = {
         "step": 1e-3,
         "every": 50,

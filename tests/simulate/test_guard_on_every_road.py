@@ -12,12 +12,11 @@ from mbd_bridge.simulation.steps import runge_kutta as simulate_step, stepping, 
 from mbd_bridge.simulation.steps.stepping import CoupledStep
 from mbd_bridge.solve.closed import Closed
 from mbd_bridge.solve.null_space import OnNullSpace
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 from tests.simulate.roads import ROADS, by_options, ended, wrong_gamma
 
-BAR = four_bar(1, 2, 2.5, 2.5)
-AT = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+BAR, AT = turning(four_bar(1, 2, 2.5, 2.5), 6.0)
 START = {"machine": BAR, "q": AT.q, "v": AT.v}
 PYTHON = {
     "svd": {"method": "svd", "reference": True},

@@ -14,7 +14,7 @@ from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.solve.closed import closed_acceleration
 from mbd_bridge.solve.tolerances import CONTROLLED_RISK
 from tests.curves import FLAT
-from tests.machines import four_bar, n_four_bar
+from tests.machines import four_bar, n_four_bar, turning
 
 WAYS = [
     ("multipliers", "rk4"),
@@ -178,8 +178,7 @@ def test_a_loop_that_comes_open_ends_the_motion(monkeypatch):
     """Rows chosen wrongly, as a singular start would have them: seen, named, cut off before."""
     from mbd_bridge.simulation.run import single
 
-    bar = four_bar(*CAN_TURN)
-    state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, state = turning(four_bar(*CAN_TURN), 2.0)
     chosen = single.rows_and_dof
 
     def one_row(*state):
@@ -226,8 +225,7 @@ def test_a_prescribed_motion_that_stands_at_a_dead_centre():
 @pytest.mark.parametrize(("method", "integrator"), FIXED)
 @pytest.mark.parametrize("step", [0.1, 1.0])
 def test_steps_that_are_too_long(method, integrator, step):
-    bar = four_bar(*CAN_TURN)
-    state = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 40.0})
+    bar, state = turning(four_bar(*CAN_TURN), 40.0)
     options = {"step": step, "q": state.q, "v": state.v}
     run = bar.simulate(10.0, check=False, method=method, integrator=integrator, **options)
     assert run.status.startswith("stopped at t = 0 s: ")

@@ -8,15 +8,14 @@ from mbd_bridge.base.errors import MbdError
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from tests import car, independent
-from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar
+from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar, turning
 
 METHODS = ("svd", "qr", "projection", "multipliers")
 
 
 @pytest.fixture(scope="module")
 def bar():
-    found = four_bar(1, 2, 1.7, 2.5)
-    at = found.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    found, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     return found, {"q": at.q, "v": at.v}
 
 

@@ -13,7 +13,7 @@ from mbd_bridge.simulation.steps.trusted_step import Now
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.loops import LoopChecker
 from tests import papers
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 from tests.simulate.implicit import orders, oscillator
 from tests.tolerances import DIFFERENCE
@@ -148,8 +148,7 @@ def test_a_free_body_that_turns_moves_with_the_second_order(integrator):
 
 @pytest.mark.parametrize("integrator", ORDER.values())
 def test_loops_keep_the_second_order_of_positions_velocities_and_multipliers(integrator):
-    machine = four_bar(1, 2, 1.7, 2.5)
-    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    machine, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     start = {"q": at.q, "v": at.v, "torque": {"crank": "0.5 + t"}}
     exact = machine.simulate(0.4, step=1e-4, every=4000, **start)
     ends = [

@@ -11,7 +11,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.forces import Effect, ForceElement
 from mbd_bridge.functions import maximum
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.simulate.implicit import slider
 
 STOP = mbd.forces.JointStop("fall", lower=0.0, upper=10.0, stiffness=1e7, damping=1e4)
@@ -117,8 +117,7 @@ def test_velocities_that_ring_behind_a_stiff_damper_are_told(damping):
 
 
 def test_explicit_steps_that_diverge_are_not_blamed_on_newtons_iterations():
-    machine = four_bar(1, 2, 1.7, 2.5)
-    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    machine, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     spring = mbd.forces.JointSpring("wrist", 1e12)
     start = {"q": at.q, "v": at.v, "integrator": "explicit_newmark", "forces": [spring]}
     run = machine.simulate(0.1, check=False, **start)

@@ -11,7 +11,7 @@ import mbd_bridge as mbd
 from mbd_bridge.forces.base import NO_STATES, Effect
 from mbd_bridge.solve import prepare
 from tests.c_compiler import needs_compiler
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.oracles.rolling import Disk
 from tests.robots import own_urdfs
 from tests.simulate import roads
@@ -21,8 +21,7 @@ from tests.step_in_c import InC
 
 @pytest.fixture(scope="module")
 def bar():
-    machine = four_bar(1, 2, 1.7, 2.5)
-    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    machine, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     return machine, {"q": at.q, "v": at.v}
 
 

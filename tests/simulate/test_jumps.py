@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.simulation.signals.tables import Knots, PolynomialSignal, length_to
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 INERTIA, PUSH = 0.7, 3.0
 ON, OFF, END = 0.12345, 0.7, 1.0
@@ -93,8 +93,7 @@ def test_a_batch_ends_its_steps_there_too(every, threads):
 
 def converged(given, steps, **way):
     """Return the errors of a four-bar's crank for steps, against the last and shortest ones."""
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 2.0)
     options = {"q": at.q, "v": at.v, "torque": {"crank": given}, **way}
     runs = [bar.simulate(0.3, step=step, **options).q[-1, 0] for step in steps]
     return np.abs(np.array(runs[:-1]) - runs[-1])
@@ -113,8 +112,7 @@ def test_the_order_of_the_steps_is_kept(kind, way):
 
 
 def test_trajectories_of_a_loop_are_those_of_simulate():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 2.0)
     rng = np.random.default_rng(5)
     times = np.array([0.0, 0.05, 0.05, 0.1234, 0.2, 0.2, 0.3])
     values = rng.uniform(-9, 9, (11, len(times)))

@@ -8,7 +8,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError, SolveError, StateError
 from mbd_bridge.simulation import right_hand_side
 from mbd_bridge.solve.bases import BASES, turned_towards
-from tests.machines import four_bar, rssr
+from tests.machines import four_bar, rssr, turning
 
 METHODS = ("multipliers", "svd", "qr", "projection")
 EVERY = pytest.mark.parametrize(
@@ -17,8 +17,7 @@ EVERY = pytest.mark.parametrize(
 
 
 def bar_in_motion():
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     return bar, {"q": at.q, "v": at.v}
 
 
@@ -41,8 +40,7 @@ def test_every_method_gives_one_motion(method, reference):
 
 @EVERY
 def test_every_method_moves_balls_with_a_passive_degree_of_freedom(method, reference):
-    m = rssr()
-    at = m.assemble({"crank": 0.3}, fixed="crank", velocity={"crank": 2.0})
+    m, at = turning(rssr(), 2.0, 0.3)
     options = {"step": 1e-3, "every": 50, "q": at.q, "v": at.v}
     compiled = m.simulate(0.3, **options)
     run = m.simulate(0.3, method=method, reference=reference, **options)

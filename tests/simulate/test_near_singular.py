@@ -15,7 +15,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.solve.dynamics import prepare
 from tests import free_bodies
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.robots import own_urdfs
 
 G = 9.81
@@ -143,8 +143,7 @@ def test_loads_beside_a_singular_position_go_on_as_on_both_sides_of_it():
 
 def through_flat(**options):
     """A parallelogram that passes flat positions, in steps short enough to record many near one."""
-    bar = four_bar()
-    at = bar.assemble({"crank": 1.2}, fixed="crank", velocity={"crank": 1.0})
+    bar, at = turning(four_bar(), 1.0, 1.2)
     return bar, {"q": at.q, "v": at.v, "step": 5e-5, **options}
 
 

@@ -18,7 +18,7 @@ from mbd_bridge.solve.closed import by_multipliers, closed_acceleration, rows_of
 from tests import independent
 from tests.benchmarks import null_space
 from tests.forces.relaxing import Maxwell
-from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar, rssr
+from tests.machines import FIVE_BAR_NEAR, five_bar, four_bar, rssr, turning
 from tests.robots import OWN
 from tests.simulate.starts import STARTS
 
@@ -84,8 +84,7 @@ def test_a_stage_finds_accelerations_and_multipliers_of_the_whole_system():
 
 def independent_velocities(basis, turns, h=1e-3):
     """Return z' of a four-bar's steps for some turns of its crank, and the decompositions."""
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 9.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 9.0)
     trajectory = Trajectory(mbd.System(bar))
     rows = independent_rows(bar.model, at.q, None, at.v)
     step = SystemStep(trajectory.system, rows, NullSpace(basis))
@@ -115,8 +114,7 @@ def test_independent_velocities_go_on_through_full_turns(basis):
 @pytest.mark.parametrize("basis", BASES)
 def test_independent_velocities_alone_are_integrated(basis):
     """What a velocity has beside them does not come to the end of a step; all of it does else."""
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     trajectory = Trajectory(mbd.System(bar))
     rows = independent_rows(bar.model, at.q, None, at.v)
     differ = {}
@@ -146,8 +144,7 @@ def test_independent_velocities_give_one_motion_of_the_fourth_order(basis):
 
 def test_independent_velocities_are_those_of_the_papers_form():
     """KimYoo97's rival, held and integrated in Python (tests/independent.py)."""
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     printed = independent.simulate(bar.model, (at.q, at.v), (0.0, 1.0), 0.01, projected=False)
     given = {"step": 5e-4, "every": 20, "q": at.q, "v": at.v}
     run = bar.simulate(1.0, method="svd", coordinates="independent", **given)

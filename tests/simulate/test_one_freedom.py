@@ -7,7 +7,7 @@ import pytest
 
 from mbd_bridge.kernels.march import MOST_LANES
 from tests.benchmarks.engines import Ours, error_in
-from tests.machines import four_bar, n_four_bar
+from tests.machines import four_bar, n_four_bar, turning
 from tests.oracles.four_bars import FourBar, row_of_parallelograms, wrapped
 
 CLOSE = 1e-10
@@ -26,8 +26,7 @@ def test_a_row_of_parallelograms_swings_as_one_pendulum(windows):
 
 def test_a_crank_rocker_moves_as_its_one_equation_says():
     lengths = 1, 2, 2.5, 2.5
-    bar = four_bar(*lengths)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(*lengths), 2.0)
     end = bar.simulate(1.0, step=5e-4, q=at.q, v=at.v).q[-1]
     exact = FourBar(*lengths).after(1.0, at.q, 2.0)
     assert np.abs(wrapped(end - exact)).max() < CLOSE

@@ -12,10 +12,9 @@ from mbd_bridge.base.extensions import register
 from mbd_bridge.integrators import Integrator
 from mbd_bridge.simulation.steps.schemes import RK4
 from tests.fmu.importer import Importer
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
-BAR = four_bar(1, 2, 2.5, 2.5)
-AT = BAR.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+BAR, AT = turning(four_bar(1, 2, 2.5, 2.5), 6.0)
 START = {"q": AT.q, "v": AT.v}
 JUMP = {"torque": {"crank": ([0.0, 0.05, 0.05, 1.0], [0.0, 4.0, 9.0, -4.0])}}
 

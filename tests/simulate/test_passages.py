@@ -15,7 +15,7 @@ from mbd_bridge.solve.closed import Closed
 from tests.crossings import crossing, curve
 from tests.curves import MACHINES, side_by_side
 from tests.forces.relaxing import Maxwell
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.roads import METHODS, ROADS
 from tests.robots import own_urdfs
 from tests.sharp_turns import sharp_turn, start, turned
@@ -91,16 +91,15 @@ def test_a_hundred_seconds_keep_their_energy():
 # -- the guard -------------------------------------------------------------------------------------
 
 
-def turning(**options):
-    bar = four_bar(1, 2, 2.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+def turns(**options):
+    bar, at = turning(four_bar(1, 2, 2.5, 2.5), 6.0)
     return bar.simulate(3.0, step=2e-3, q=at.q, v=at.v, check=False, **options)
 
 
 def test_work_and_energy_balance_with_forces_and_prescribed_motions():
     pushed = {"torque": {"crank": "20*sin(3*t)"}}
     for options in (pushed, {"torque": lambda t, q, v: -0.5 * v}):
-        run = turning(**options)
+        run = turns(**options)
         assert run.finished
         assert run.facts["balance"] < 1e-5  # a step of 2 ms at 6 rad/s errs by 1e-8
     bar = four_bar(1, 2, 2.5, 2.5)
@@ -119,14 +118,14 @@ def test_wrong_accelerations_of_the_loops_do_not_finish(monkeypatch):
 
     monkeypatch.setattr(simulate_step, "closed_acceleration", wrong)
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
-    assert not turning(torque=lambda t, q, v: 0.0 * v).finished
+    assert not turns(torque=lambda t, q, v: 0.0 * v).finished
 
 
 def test_a_wrong_projection_does_not_finish(monkeypatch):
     right = Closed.correction
     monkeypatch.setattr(Closed, "correction", lambda at, residual: -right(at, residual))
     monkeypatch.setenv("MBD_BRIDGE_CACHE", "off")
-    assert not turning(torque=lambda t, q, v: 0.0 * v).finished
+    assert not turns(torque=lambda t, q, v: 0.0 * v).finished
 
 
 def test_a_spring_that_dies_out_for_long_steps_does_not_finish():
@@ -168,8 +167,7 @@ def test_parallelograms_turn_as_their_closed_form_says(windows):
 
 @pytest.mark.parametrize(("h", "least", "most"), [(1e-2, 0.0, 1e-3), (0.1, 1e6, 1e9)])
 def test_what_a_step_leaves_open_of_the_loops_is_a_risk_of_its_own(h, least, most):
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 4.0)
     step = simulate_step.runge_kutta_step(bar.model, independent_rows(bar.model, at.q), None)
     *_, risks, _ = step(at.q, at.v, np.zeros(2), np.array([h]))
     assert least <= risks[1] < most

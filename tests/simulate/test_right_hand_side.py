@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
 from tests.forces.relaxing import ON_BAR, Z_BAR
-from tests.machines import four_bar, rssr
+from tests.machines import four_bar, rssr, turning
 
 BY_DIFFERENCES = 1e-5
 """Of the largest entry: central differences with steps of 1e-6."""
@@ -27,14 +27,12 @@ def free_body():
 
 
 def bar(**given):
-    machine = four_bar(1, 2, 1.7, 2.5)
-    at = machine.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    machine, at = turning(four_bar(1, 2, 1.7, 2.5), 2.0)
     return machine.right_hand_side(q=at.q, v=at.v, **given)
 
 
 def balls():
-    machine = rssr()
-    at = machine.assemble({"crank": 0.3}, fixed="crank", velocity={"crank": 2.0})
+    machine, at = turning(rssr(), 2.0, 0.3)
     return machine.right_hand_side(q=at.q, v=at.v)
 
 

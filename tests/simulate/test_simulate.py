@@ -8,7 +8,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError, StateError
 from mbd_bridge.simulation.run import compiled as compiled_run
 from mbd_bridge.simulation.steps import passage
-from tests.machines import four_bar, n_four_bar
+from tests.machines import four_bar, n_four_bar, turning
 from tests.robots import own_urdfs
 
 N_FOUR_BAR = {  # IFToMM multibody benchmark A02: t, B0
@@ -81,8 +81,7 @@ def test_torques_do_the_work_that_the_energy_gains():
 
 
 def test_loads_of_a_run_move_every_link_as_it_moves():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 4.0)
     run = bar.simulate(1.0, step=1e-3, q=at.q, v=at.v, every=50)
     loads = run.joint_loads(in_="child")
     assert loads.joints == ("crank", "elbow", "wrist", "pin")
@@ -112,8 +111,7 @@ def test_records_are_every_so_many_steps_and_the_end():
 
 
 def test_a_run_goes_on_from_its_last_state_to_the_same_digits():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 4.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 4.0)
     whole = bar.simulate(1.0, step=1e-3, q=at.q, v=at.v, every=500)
     half = bar.simulate(0.5, step=1e-3, q=at.q, v=at.v)
     q, v = half.state()

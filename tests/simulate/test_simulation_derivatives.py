@@ -11,6 +11,7 @@ from mbd_bridge.forces import PointSpring
 from mbd_bridge.model.builder import Builder
 from mbd_bridge.simulation.derivatives import marched
 from tests.complex_steps import STEP, in_python, varied
+from tests.machines import turning
 from tests.robots import OWN
 from tests.trees import random_state, random_tree
 
@@ -294,8 +295,7 @@ def test_prescribed_coordinates_stay_and_loops_close_behind_them():
     solver = bar.compile_simulation_derivatives(0.1, ["elbow.xyz.z"], **options)
     own, ends, h = solver.columns[0].value, [], 1e-6
     for sign in (1, -1):
-        machine = varied(bar, "elbow.xyz.z", sign * h)
-        start = machine.assemble({"crank": 0.7}, fixed="crank", velocity={"crank": 12.0})
+        start = turning(varied(bar, "elbow.xyz.z", sign * h), 12.0, 0.7)[1]
         values = {"elbow.xyz.z": own + sign * h}
         run = bar.simulate(0.1, q=start.q, v=start.v, parameters=values, **options)
         ends.append(np.concatenate([run.q[-1], run.v[-1]]))

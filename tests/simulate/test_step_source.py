@@ -8,7 +8,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from tests.c_compiler import needs_compiler
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 from tests.step_in_c import InC
 
 pytestmark = needs_compiler
@@ -20,8 +20,7 @@ PUSH = np.array([0.3, -0.2, 0.9, 0.1, 0.2, -0.1])
 
 @pytest.fixture(scope="module")
 def bar():
-    found = four_bar(1, 2, 1.7, 2.5)
-    at = found.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    found, at = turning(four_bar(1, 2, 1.7, 2.5), 2.0)
     return found, at.q, at.v
 
 

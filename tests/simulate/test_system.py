@@ -12,7 +12,7 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.benchmarks import reported
-from tests.machines import four_bar
+from tests.machines import four_bar, turning
 
 LINK = "coupler"
 TIMES = np.linspace(0.0, 0.4, 4001)
@@ -57,8 +57,7 @@ def acting(kind):
 
 @pytest.fixture(scope="module")
 def bar():
-    found = four_bar(1, 2, 1.7, 2.5)
-    at = found.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 2.0})
+    found, at = turning(four_bar(1, 2, 1.7, 2.5), 2.0)
     return found, at.q, at.v
 
 
@@ -260,8 +259,7 @@ def test_a_batch_tells_loads_past_a_flat_position_too():
 
 def test_what_the_steps_told_is_not_solved_again(monkeypatch):
     """Loads, accelerations, multipliers, energy: no kernel is called for them once it has run."""
-    bar = four_bar(1, 2, 2.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 6.0})
+    bar, at = turning(four_bar(1, 2, 2.5, 2.5), 6.0)
     start = {"q": at.q, "v": at.v}
     plain = bar.simulate(0.2, **start)
     after = plain.joint_loads(["elbow", "crank"])

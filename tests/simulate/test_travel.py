@@ -12,7 +12,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import KernelError
 from mbd_bridge.loads import LoadRequest
 from mbd_bridge.motion import Motion
-from tests.machines import boom, four_bar
+from tests.machines import boom, four_bar, turning
 
 TIMES = np.linspace(0.0, 1.0, 50)
 
@@ -99,8 +99,7 @@ def test_variants_travel():
 
 
 def test_solvers_and_results_travel(tmp_path):
-    bar = four_bar(1, 2, 1.7, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    bar, at = turning(four_bar(1, 2, 1.7, 2.5), 1.0)
     solver = bar.compile("joint_loads", ["elbow"], actuated=["crank"], on="parent")
     again = pickle.loads(pickle.dumps(solver))
     one, other = solver(at.q, at.v, at.a), again(at.q, at.v, at.a)

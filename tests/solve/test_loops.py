@@ -14,7 +14,7 @@ from mbd_bridge.model.spatial import Frame
 from mbd_bridge.solve.rank import decompose
 from mbd_bridge.solve.reduced import METHODS, by_method
 from mbd_bridge.solve.row_choice import row_choice
-from tests.machines import cut_everywhere, four_bar, rssr, world_state
+from tests.machines import cut_everywhere, four_bar, rssr, turning, world_state
 from tests.sample import sample
 from tests.trees import random_state, random_tree
 
@@ -45,8 +45,7 @@ def test_parallelogram_closed_form():
 
 @pytest.mark.parametrize("lengths", [(1, 1, 1, 1), (1, 2, 1.5, 2.5), (0.7, 1.3, 1.1, 1.4)])
 def test_four_roads_give_one_motion(lengths):
-    bar = four_bar(*lengths)
-    at = bar.assemble({"crank": 0.4}, fixed="crank", velocity={"crank": 2.0})
+    bar, at = turning(four_bar(*lengths), 2.0, 0.4)
     M, h, phi_q, gamma = terms(bar, at.q, at.v)
     Q = np.array([0.3, -0.2, 0.1]) - h
     rows = row_choice(bar.model).at(bar.model.scaled_jacobian(phi_q))
@@ -123,10 +122,8 @@ def test_the_same_four_bar_with_balls_is_determined():
 
 
 def test_determined_components_do_not_depend_on_the_choice_of_multipliers():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
-    balls = four_bar(1, 2, 1.5, 2.5, wrist="universal", cut="spherical")
-    other = balls.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 3.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 3.0)
+    balls, other = turning(four_bar(1, 2, 1.5, 2.5, wrist="universal", cut="spherical"), 3.0)
     one = bar.joint_loads(at.q, at.v, at.a, ["crank", "pin"], actuated=["crank"])
     two = balls.joint_loads(other.q, other.v, other.a, ["crank", "pin"], actuated=["crank"])
     flags = one.unique
@@ -182,8 +179,7 @@ def test_power_in_is_the_rate_of_energy_with_loops():
 
 
 def test_states_off_the_constraints_are_refused():
-    bar = four_bar(1, 2, 1.5, 2.5)
-    at = bar.assemble({"crank": 0.5}, fixed="crank", velocity={"crank": 1.0})
+    bar, at = turning(four_bar(1, 2, 1.5, 2.5), 1.0)
     off = np.array([0.1, 0.0, 0.0])
     for q, v, a, what in (
         (at.q + off, at.v, at.a, "position"),
