@@ -327,6 +327,50 @@ MUTANTS = (
         *("base/plot_style.py", "if whole < rows:", "if False:"),
         "plots/test_plots.py",
     ),
+    Mutant(
+        "the rotors of a machine count twice in its motors",
+        *("applications/motors/motors.py", "tau = tau - model.rotors", "tau = tau + model.rotors"),
+        "actuators/test_motor_side.py",
+    ),
+    Mutant(
+        "a grid in a study file needs no levels",
+        *("applications/studies/command.py", "if len(table) < 3:", "if len(table) < 2:"),
+        "studies/test_study_file.py",
+    ),
+    Mutant(
+        "a bag's rows have the time of their first column",
+        *("files/tables/bag.py", "row[names.index(TIME)] * SECOND)", "row[0] * SECOND)"),
+        "formats/test_bags.py",
+    ),
+    Mutant(
+        "geoms of MuJoCo's fourth group are seen",
+        *("engines/mujoco/read.py", "< VISIBLE_GROUPS", "<= VISIBLE_GROUPS"),
+        "formats/test_mjcf.py",
+    ),
+    Mutant(
+        "a joint with two motors is actuated twice",
+        *("files/urdf.py", "in dict.fromkeys(named) if name in free", "in named if name in free"),
+        "formats/test_urdf.py",
+    ),
+    Mutant(
+        "floors of forces grow with moments",
+        *("loads/peaks.py", "for row in rows if row.unit == unit)", "for row in rows)"),
+        "loads/test_peaks.py",
+    ),
+    Mutant(
+        "stations a thousandth of a beam apart are one",
+        *("model/flexible/beam.py", "SAME = 1e-9", "SAME = 1e-3"),
+        "flexible/test_equations.py",
+    ),
+    Mutant(
+        "an instant beyond the end of a motion is in it",
+        *(
+            "applications/free_body/free_body.py",
+            "within = 0.5 * self._step",
+            "within = 1.5 * self._step",
+        ),
+        "durability/test_free_body.py",
+    ),
 )
 
 

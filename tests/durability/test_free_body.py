@@ -246,8 +246,11 @@ def test_bad_questions_are_refused():
     body = arm.free_body("lbr_iiwa_link_3", motion)
     with pytest.raises(ModelError, match="did you mean 'lbr_iiwa_link_3'"):
         arm.free_body("lbr_iiwa_lnk_3", motion)
-    with pytest.raises(StateError, match="not in the motion"):
-        body.at([99.0])
+    step, end = motion.time[1] - motion.time[0], motion.time[-1]
+    assert body.at([end + 0.4 * step]).time[0] == end
+    for beyond in (99.0, end + 0.6 * step):
+        with pytest.raises(StateError, match="not in the motion"):
+            body.at([beyond])
     with pytest.raises(StateError, match="joint or component"):
         body.at("lbr_iiwa_joint_9.fx")
     with pytest.raises(StateError, match="no wrench on 'lbr_iiwa_link_3' named 'wind'"):
