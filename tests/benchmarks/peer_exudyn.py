@@ -22,8 +22,52 @@ DENSE_UP_TO = 20
 """Coordinates up to which dense solvers are tried: at forty loops a dense step takes 0.1 s."""
 
 
-class Exudyn:
-    """A machine in Exudyn; generalized alpha, index 3."""
+class GeneralizedAlpha:
+    """A system of Exudyn's, `mbs`, and how it is solved: generalized alpha, index 3."""
+
+    exu: Any
+    mbs: Any
+    h: float
+    solver: str
+    modified: bool
+    tolerance: float
+    redundant = True
+    """Whether rows of loops may depend on each other."""
+
+    def settings(self, steps: int) -> Any:
+        """Return the settings of so many steps on one thread, nothing written."""
+        exu = self.exu
+        found = exu.SimulationSettings()
+        found.timeIntegration.numberOfSteps = steps
+        found.timeIntegration.endTime = steps * self.h
+        found.timeIntegration.generalizedAlpha.spectralRadius = SPECTRAL_RADIUS
+        found.timeIntegration.newton.useModifiedNewton = self.modified
+        found.timeIntegration.newton.relativeTolerance = self.tolerance
+        found.timeIntegration.newton.absoluteTolerance = 0.1 * self.tolerance
+        found.solutionSettings.writeSolutionToFile = False
+        found.solutionSettings.sensorsWritePeriod = 1e9
+        found.parallel.numberOfThreads = 1
+        found.displayComputationTime = False
+        found.linearSolverType = getattr(exu.LinearSolverType, self.solver)
+        found.linearSolverSettings.ignoreSingularJacobian = self.redundant
+        return found
+
+    def run(self, steps: int) -> float:
+        """Take steps from the start; return the processor's seconds of these steps alone."""
+        solver, settings = self.exu.MainSolverImplicitSecondOrder(), self.settings(steps)
+        if not solver.InitializeSolver(self.mbs, settings):
+            raise RuntimeError("Exudyn does not start")
+        start = time.process_time()
+        finished = solver.SolveSteps(self.mbs, settings)
+        took = time.process_time() - start
+        solver.FinalizeSolver(self.mbs, settings)
+        if not finished:
+            raise RuntimeError("Exudyn gave up")
+        return took
+
+
+class Exudyn(GeneralizedAlpha):
+    """A machine in Exudyn."""
 
     kind = ""
     step_seconds = 0.0
@@ -54,37 +98,6 @@ class Exudyn:
     def build(self, model: Any, states: dict[str, tuple[float, float]]) -> None:
         """Add the machine to the system."""
         raise NotImplementedError
-
-    def settings(self, steps: int) -> Any:
-        """Return the settings of so many steps on one thread, nothing written."""
-        exu = self.exu
-        found = exu.SimulationSettings()
-        found.timeIntegration.numberOfSteps = steps
-        found.timeIntegration.endTime = steps * self.h
-        found.timeIntegration.generalizedAlpha.spectralRadius = SPECTRAL_RADIUS
-        found.timeIntegration.newton.useModifiedNewton = self.modified
-        found.timeIntegration.newton.relativeTolerance = self.tolerance
-        found.timeIntegration.newton.absoluteTolerance = 0.1 * self.tolerance
-        found.solutionSettings.writeSolutionToFile = False
-        found.solutionSettings.sensorsWritePeriod = 1e9
-        found.parallel.numberOfThreads = 1
-        found.displayComputationTime = False
-        found.linearSolverType = getattr(exu.LinearSolverType, self.solver)
-        found.linearSolverSettings.ignoreSingularJacobian = True
-        return found
-
-    def run(self, steps: int) -> float:
-        """Take steps from the start; return the processor's seconds of these steps alone."""
-        solver, settings = self.exu.MainSolverImplicitSecondOrder(), self.settings(steps)
-        if not solver.InitializeSolver(self.mbs, settings):
-            raise RuntimeError("Exudyn does not start")
-        start = time.process_time()
-        finished = solver.SolveSteps(self.mbs, settings)
-        took = time.process_time() - start
-        solver.FinalizeSolver(self.mbs, settings)
-        if not finished:
-            raise RuntimeError("Exudyn gave up")
-        return took
 
     def explicit(self) -> str:
         """Return what its explicit Runge-Kutta method says of the machine."""

@@ -5,17 +5,16 @@ Forces that are no linear spring are Exudyn's symbolic user functions, which run
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tests.benchmarks.peer_exudyn import GeneralizedAlpha
+
 NEWTON = 1e-6
 """Relative tolerance of its Newton iterations: a hundred times its default."""
-SPECTRAL_RADIUS = 0.9
-"""Of generalized alpha at infinite frequency: its default."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Forces:
     tyres: Mapping[str, tuple[Any, Callable[[Any, Any, Any, Any], tuple[Any, Any]]]]
 
 
-class ExudynVehicle:
+class ExudynVehicle(GeneralizedAlpha):
     """A floating tree of revolute joints in Exudyn; generalized alpha.
 
     Parameters
@@ -46,6 +45,8 @@ class ExudynVehicle:
     h : s, step
     solver, modified : linear solver, and whether Newton's method keeps its Jacobian
     """
+
+    redundant = False
 
     def __init__(
         self,
@@ -242,36 +243,6 @@ class ExudynVehicle:
 
         made = ObjectConnectorCoordinateSpringDamper(markerNumbers=pair)
         self._use(self.mbs.AddObject(made), force, "springForceUserFunction")
-
-    def settings(self, steps: int) -> Any:
-        """Return the settings of so many steps on one thread, nothing written."""
-        exu = self.exu
-        found = exu.SimulationSettings()
-        found.timeIntegration.numberOfSteps = steps
-        found.timeIntegration.endTime = steps * self.h
-        found.timeIntegration.generalizedAlpha.spectralRadius = SPECTRAL_RADIUS
-        found.timeIntegration.newton.useModifiedNewton = self.modified
-        found.timeIntegration.newton.relativeTolerance = self.tolerance
-        found.timeIntegration.newton.absoluteTolerance = 0.1 * self.tolerance
-        found.solutionSettings.writeSolutionToFile = False
-        found.solutionSettings.sensorsWritePeriod = 1e9
-        found.parallel.numberOfThreads = 1
-        found.displayComputationTime = False
-        found.linearSolverType = getattr(exu.LinearSolverType, self.solver)
-        return found
-
-    def run(self, steps: int) -> float:
-        """Take steps from the start; return the processor's seconds of these steps alone."""
-        solver, settings = self.exu.MainSolverImplicitSecondOrder(), self.settings(steps)
-        if not solver.InitializeSolver(self.mbs, settings):
-            raise RuntimeError("Exudyn does not start")
-        start = time.process_time()
-        finished = solver.SolveSteps(self.mbs, settings)
-        took = time.process_time() - start
-        solver.FinalizeSolver(self.mbs, settings)
-        if not finished:
-            raise RuntimeError("Exudyn gave up")
-        return took
 
     def run_for(self, duration: float) -> Callable[[float], tuple[float, np.ndarray]]:
         """Return a function that runs so many seconds and says how long it took, and x, z."""
