@@ -371,6 +371,11 @@ MUTANTS = (
         ),
         "durability/test_free_body.py",
     ),
+    Mutant(
+        "a jerk is a change of acceleration, whatever time it took",
+        *("motion/warnings.py", "/ np.diff(time)[:, np.newaxis]", ""),
+        "formats/test_urdf_limits.py",
+    ),
 )
 
 

@@ -1,5 +1,7 @@
 """URDF 1.2's limits of acceleration, deceleration and jerk, beside motions."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,8 @@ def test_limits_of_urdf_1_2_are_read_listed_written_and_compared_with_motions(tm
     assert "hinge.dec (4 above 1.5 rad/s²)" in note
     assert "hinge.acc (4 above 3.5 rad/s²)" in note
     assert "hinge.jerk" not in note  # 8
+    strict = limited_arm(tmp_path, **limits | {"jerk": 7.0})
+    assert re.search(r"hinge\.jerk \((8|7\.99\d*) above 7 rad/s³\)", beyond(strict, tmp_path, t))
 
 
 def test_without_a_limit_of_deceleration_that_of_acceleration_holds(tmp_path):
