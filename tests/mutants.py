@@ -376,6 +376,11 @@ MUTANTS = (
         *("motion/warnings.py", "/ np.diff(time)[:, np.newaxis]", ""),
         "formats/test_urdf_limits.py",
     ),
+    Mutant(
+        "the guard of loops looks back along a straight line",
+        *("simulation/guards/loops.py", "bend - tau * v]", "-bend - tau * v]"),
+        "simulate/test_guard_on_every_road.py",
+    ),
 )
 
 

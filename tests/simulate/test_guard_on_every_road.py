@@ -5,6 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import SolveError
+from mbd_bridge.simulation.guards.loops import OPENING, LoopChecker, openings
 from mbd_bridge.simulation.guards.step_by_step import StepGuards
 from mbd_bridge.simulation.reference.methods import ReferenceEquations
 from mbd_bridge.simulation.run import compiled, single
@@ -70,6 +71,14 @@ def went(road, steps=500):
         EVERY[road],
         START | {"h": 2e-3, "steps": steps, "acts": {"torque": lambda t, q, v: 0.0 * v}},
     )
+
+
+def test_right_accelerations_leave_loops_by_a_thousandth_of_what_the_guard_takes():
+    values = LoopChecker(BAR.model).values
+    q, v, a = (x[None] for x in (AT.q, AT.v, BAR.forward_dynamics(AT.q, AT.v, np.zeros(BAR.nv))))
+    open_by = [openings(BAR.model, values, (0, 1), q, v, share * a)[0] for share in (1.0, 0.99)]
+    assert open_by[0] < 1e-3 * OPENING < OPENING < open_by[1]
+    assert open_by[1] == pytest.approx(0.002, rel=0.01)
 
 
 @pytest.mark.parametrize("road", EVERY)
