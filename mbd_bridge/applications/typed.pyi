@@ -29,7 +29,7 @@ from mbd_bridge.applications.motors.files import Actuators as Actuators
 from mbd_bridge.applications.motors.motors import Motors
 from mbd_bridge.applications.studies import run as studies
 from mbd_bridge.simulation.batch import run as simulation
-from mbd_bridge.simulation.right_hand_side import right_hand_side as rates_of
+from mbd_bridge.simulation.rates import right_hand_side as rates_of
 from mbd_bridge.simulation.steps import source
 
 class OfSystem:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbd_bridge.base.errors import ExtensionError, one_of, unknown_name, warn
+from mbd_bridge.base.lazy import import_late
 
 GROUPS = {
     "commands": "commands of mbd",
@@ -68,7 +68,7 @@ class Extension(NamedTuple):
             return self.target
         module, _, attribute = self.target.partition(":")
         try:
-            found = import_module(module)
+            found = import_late(module)
             return attrgetter(attribute)(found) if attribute else found
         except Exception as error:
             if not self.source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import math
 import re
 import shutil
@@ -14,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from mbd_bridge.base.extensions import extensions, of_applications, working
+from mbd_bridge.base.lazy import import_late
 
 COMMANDS = (
     "info",
@@ -191,11 +191,11 @@ def _modules(command: str) -> dict[str, Any]:
     """Return the module of a command, by name; of all commands if there is no such one."""
     ours = {name: "mbd_bridge.cli." + name.replace("-", "_") for name in COMMANDS}
     if command in ours:
-        return {command: importlib.import_module(ours[command])}
+        return {command: import_late(ours[command])}
     for known in (of_applications, extensions):
         if command in known("commands"):
             return {command: known("commands")[command].load()}
-    modules = {name: importlib.import_module(path) for name, path in ours.items()}
+    modules = {name: import_late(path) for name, path in ours.items()}
     return modules | dict(working("commands"))
 
 

@@ -1,5 +1,5 @@
 """What files say: readers that turn URDF and loop descriptions into frozen descriptions."""
 
-from mbd_bridge.files.urdf import read, read_urdf_text
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["read", "read_urdf_text"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

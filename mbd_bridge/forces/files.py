@@ -177,7 +177,7 @@ TYPES: dict[str, type[ForceElement]] = _classes(
 )
 """What may stand in a file, by name."""
 
-ROADS: dict[str, type[Road]] = _classes(roads.__all__, roads, Road)
+ROADS: dict[str, type[Road]] = _classes(dir(roads), roads, Road)
 """Roads by name."""
 
 

@@ -14,29 +14,6 @@ The room takes any traceable function and knows nothing of mechanics.
 | control what is kept on disk | `Cache` |
 """
 
-from __future__ import annotations
+from mbd_bridge.base.lazy import public_names
 
-from mbd_bridge.kernels.c_text import c_source
-from mbd_bridge.kernels.cache import Cache
-from mbd_bridge.kernels.compile import PackedKernel, compile_kernel, packed
-from mbd_bridge.kernels.derive import gradient, jacobian, pulled_back, rates_along
-from mbd_bridge.kernels.expression import is_traced
-from mbd_bridge.kernels.kernel import Kernel, Single
-from mbd_bridge.kernels.tracing import Graph, trace
-
-__all__ = [
-    "Cache",
-    "Graph",
-    "Kernel",
-    "PackedKernel",
-    "Single",
-    "c_source",
-    "compile_kernel",
-    "gradient",
-    "is_traced",
-    "jacobian",
-    "packed",
-    "pulled_back",
-    "rates_along",
-    "trace",
-]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -1,8 +1,5 @@
 """Motion in time: steps, the driver, results."""
 
-from mbd_bridge.simulation.batch.result import SimulationBatch
-from mbd_bridge.simulation.batch.run import simulate
-from mbd_bridge.simulation.results.simulation import Simulation
-from mbd_bridge.simulation.right_hand_side import RightHandSide, right_hand_side
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["RightHandSide", "Simulation", "SimulationBatch", "right_hand_side", "simulate"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -13,7 +13,7 @@ import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdError
 from mbd_bridge.functions import sin
 from mbd_bridge.simulation.batch.run import simulate_batch
-from mbd_bridge.simulation.right_hand_side import right_hand_side
+from mbd_bridge.simulation.rates import right_hand_side
 from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.forces.relaxing import Maxwell
 from tests.pairs.machines import machine

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.functions import sin
 from mbd_bridge.simulation.batch.run import simulate_batch
-from mbd_bridge.simulation.right_hand_side import right_hand_side
+from mbd_bridge.simulation.rates import right_hand_side
 from tests.pairs.cover import all_pairs
 from tests.pairs.machines import machine
 from tests.pairs.roads import PUSH, table

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import MbdWarning, StateError
-from mbd_bridge.simulation.right_hand_side import right_hand_side
+from mbd_bridge.simulation.rates import right_hand_side
 from tests.robots import own_urdfs
 
 PENDULUM = own_urdfs()["pendulum"]

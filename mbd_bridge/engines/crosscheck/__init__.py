@@ -1,5 +1,5 @@
 """One state, several providers, a table of relative errors and a verdict."""
 
-from mbd_bridge.engines.crosscheck.compare import Report, Row, crosscheck
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["Report", "Row", "crosscheck"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

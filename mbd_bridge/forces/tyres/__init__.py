@@ -1,9 +1,5 @@
 """Tyres as force elements: on a wheel's link, on a road."""
 
-from mbd_bridge.forces.tyres.fiala import FialaTyre
-from mbd_bridge.forces.tyres.pacejka import PacejkaTyre
-from mbd_bridge.forces.tyres.simple import SimpleTyre
-from mbd_bridge.forces.tyres.table import TableTyre
-from mbd_bridge.forces.tyres.tyre import Tyre
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["FialaTyre", "PacejkaTyre", "SimpleTyre", "TableTyre", "Tyre"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

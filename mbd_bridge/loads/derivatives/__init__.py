@@ -1,21 +1,5 @@
 """Derivatives of joint loads by states, by what acts, and by the machine's own numbers."""
 
-from mbd_bridge.loads.derivatives.gradient import (
-    GradientSolver,
-    KnotMotion,
-    NumberGradient,
-    smallest_peak,
-)
-from mbd_bridge.loads.derivatives.request import DerivativeRequest
-from mbd_bridge.loads.derivatives.result import LoadDerivatives
-from mbd_bridge.loads.derivatives.solver import DerivativeSolver
+from mbd_bridge.base.lazy import public_names
 
-__all__ = [
-    "DerivativeRequest",
-    "DerivativeSolver",
-    "GradientSolver",
-    "KnotMotion",
-    "LoadDerivatives",
-    "NumberGradient",
-    "smallest_peak",
-]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -1,5 +1,5 @@
 """Loads of a machine at rest over all poses that it can take."""
 
-from mbd_bridge.loads.poses.worst import PoseExtreme, WorstPoses, worst_pose
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["PoseExtreme", "WorstPoses", "worst_pose"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -1,15 +1,5 @@
 """Derivatives of a simulation by its start, by what acts, and by the machine's own numbers."""
 
-from mbd_bridge.simulation.derivatives.solver import (
-    SimulationDerivatives,
-    SimulationDerivativeSolver,
-    SimulationGradient,
-    SimulationGradientSolver,
-)
+from mbd_bridge.base.lazy import public_names
 
-__all__ = [
-    "SimulationDerivativeSolver",
-    "SimulationDerivatives",
-    "SimulationGradient",
-    "SimulationGradientSolver",
-]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -39,7 +39,7 @@ from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.options import STABILISATION
-from mbd_bridge.simulation.right_hand_side import Rate, Settle
+from mbd_bridge.simulation.rates import Rate, Settle
 from mbd_bridge.simulation.run.problem import Correction, Problem, SolutionMethod
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
 from mbd_bridge.simulation.start import independent_rows

@@ -26,6 +26,7 @@ from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.loops import opening
 from mbd_bridge.simulation.guards.step_length import StateWatch, too_long
 from mbd_bridge.simulation.outcome import Outcome
+from mbd_bridge.simulation.rates import Rate
 from mbd_bridge.simulation.reference.integrators import (
     BudgetError,
     FormulaSteps,
@@ -38,7 +39,6 @@ from mbd_bridge.simulation.reference.methods import (
     ReferenceEquations,
     make_method,
 )
-from mbd_bridge.simulation.right_hand_side import Rate
 from mbd_bridge.simulation.run.march import Log, MotionRun
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
 from mbd_bridge.simulation.steps.compiled import passage_of

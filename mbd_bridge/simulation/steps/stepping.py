@@ -28,8 +28,8 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.guards import messages
 from mbd_bridge.simulation.guards.energy import EnergyAt, energy_kernel
 from mbd_bridge.simulation.guards.step_by_step import StepGuards
+from mbd_bridge.simulation.rates import Rate
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
-from mbd_bridge.simulation.right_hand_side import Rate
 from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
 from mbd_bridge.simulation.signals.tables import Knots, length_to
 from mbd_bridge.simulation.start import independent_rows

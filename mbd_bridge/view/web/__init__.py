@@ -5,7 +5,6 @@ loads as arrows. `viewer_part` makes HTML of it, for any page; `viewer_page` a w
 `WebView` is a scene to save, to show in a notebook, or to serve with live sliders.
 """
 
-from mbd_bridge.view.web.description import describe
-from mbd_bridge.view.web.web_view import WebView, viewer_page, viewer_part
+from mbd_bridge.base.lazy import public_names
 
-__all__ = ["WebView", "describe", "viewer_page", "viewer_part"]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)
