@@ -156,6 +156,20 @@ def own_imports(file: Path) -> Iterator[tuple[Import, str]]:
             yield found, room_of(module)
 
 
+def test_no_public_name_is_hidden_by_a_module_of_its_room() -> None:
+    """A room imports its names at first use, and a module of the same name would be found first."""
+    hidden = []
+    for stub in ROOT.rglob("__init__.pyi"):
+        package = ".".join(stub.parent.relative_to(ROOT.parent).parts)
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                name = alias.asname or alias.name
+                inside = stub.parent / f"{name}.py", stub.parent / name / "__init__.py"
+                if node.module != package and any(path.exists() for path in inside):
+                    hidden.append(f"{package}.{name}")
+    assert not hidden
+
+
 def test_every_room_is_in_the_order() -> None:
     assert {room(file) for file in source_files()} - FRONT == set(ORDER)
     assert len({name.partition(".")[0] for name in ORDER}) <= 18

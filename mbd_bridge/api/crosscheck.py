@@ -10,8 +10,8 @@ from mbd_bridge.base.errors import StateError
 from mbd_bridge.base.options import given, part, with_options
 from mbd_bridge.engines.crosscheck import Report, crosscheck as at_random_states
 from mbd_bridge.engines.crosscheck.motion import MotionCheck
+from mbd_bridge.loads.observers import watch
 from mbd_bridge.loads.options import ActingOptions
-from mbd_bridge.loads.watch import watch
 from mbd_bridge.model import Model
 from mbd_bridge.motion import Motion, MotionParts, Pieces, Reading, pieces_from_file
 from mbd_bridge.motion.options import ReadingOptions

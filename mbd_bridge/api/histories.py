@@ -11,10 +11,10 @@ from mbd_bridge.base.extensions import working
 from mbd_bridge.base.options import Option, option_group, part
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.observers import Needs, Observer
 from mbd_bridge.loads.options import EXPONENTS, ActingOptions, ConventionOptions, RequestOptions
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.streaming.load_history import watch_loads
-from mbd_bridge.loads.watch import Needs, Observer
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, Pieces
@@ -71,7 +71,7 @@ class ReportOptions(HistoryOptions, TitleOptions, ExaggerateOptions, total=False
 class LoadInputs:
     """What acts on a machine along a motion, and who moves it; checked.
 
-    It gives the loads to those who look at the motion (`loads.watch`).
+    It gives the loads to those who look at the motion (`loads.observers`).
 
     Attributes
     ----------

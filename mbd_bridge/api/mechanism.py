@@ -32,6 +32,7 @@ from mbd_bridge.forces.base import ForceElement, bound
 from mbd_bridge.kernels import Kernel, is_traced
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver, loads_from_table
 from mbd_bridge.loads.convention import Plane as PlaneName
+from mbd_bridge.loads.observers import Observer
 from mbd_bridge.loads.options import (
     ConventionOptions,
     DynamicsOptions,
@@ -46,7 +47,6 @@ from mbd_bridge.loads.poses.workspace import Workspace
 from mbd_bridge.loads.poses.worst import WorstPoses, worst_pose
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.uncertainty import with_uncertainty
-from mbd_bridge.loads.watch import Observer
 from mbd_bridge.model import RANK_TOLERANCE, Builder, Cuts, Model, build_model, rebuilt
 from mbd_bridge.model.builder import with_payload
 from mbd_bridge.model.description import Description

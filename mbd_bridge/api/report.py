@@ -27,10 +27,10 @@ from mbd_bridge.engines.crosscheck import Report, crosscheck
 from mbd_bridge.engines.crosscheck.motion import MotionCheck, with_motions
 from mbd_bridge.loads import JointLoads, LoadRequest
 from mbd_bridge.loads.convention import Convention
+from mbd_bridge.loads.observers import Needs, Observer
 from mbd_bridge.loads.options import EXPONENTS, ConventionOptions
 from mbd_bridge.loads.streaming import LoadCase, LoadCases
 from mbd_bridge.loads.streaming.load_history import watch_loads
-from mbd_bridge.loads.watch import Needs, Observer
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, MotionParts, Reading
@@ -456,7 +456,7 @@ def mechanism_of(run: Simulation) -> Mechanism:
 
 @dataclass(frozen=True, eq=False)
 class RunLoads:
-    """The loads of a simulation, for those who look at its motion (`loads.watch`)."""
+    """The loads of a simulation, for those who look at its motion (`loads.observers`)."""
 
     run: Simulation
 

@@ -70,8 +70,8 @@ def _cases(
 ) -> LoadCases:
     from mbd_bridge.api.histories import HistoryRequest
     from mbd_bridge.cli import screen
+    from mbd_bridge.loads.observers import Needs
     from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases
-    from mbd_bridge.loads.watch import Needs
 
     robot = along.load_robot(argparse.Namespace(**{**vars(options), "robot": path}))
     found = []

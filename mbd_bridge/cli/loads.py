@@ -14,7 +14,7 @@ from mbd_bridge.loads.options import ConventionOptions, ReactionOptions
 if TYPE_CHECKING:
     from mbd_bridge.api.histories import LoadInputs
     from mbd_bridge.api.mechanism import Mechanism
-    from mbd_bridge.loads.watch import Needs, Observer
+    from mbd_bridge.loads.observers import Needs, Observer
 
 GROUP = "loads"
 SUMMARY = "force, moment and actuation of joints along a motion"
@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.convention import Convention
     from mbd_bridge.loads.derivatives.sensitivities import SensitivityObserver
+    from mbd_bridge.loads.observers import LoadWriter, Needs, watch
     from mbd_bridge.loads.peaks import LoadPeaks
     from mbd_bridge.loads.streaming.load_history import LoadBasisCounter
-    from mbd_bridge.loads.watch import LoadWriter, Needs, watch
 
     along.check_given(options)
     shared.check_table(options)

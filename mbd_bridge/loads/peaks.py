@@ -13,10 +13,10 @@ from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.errors import NAMED, some
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, only
+from mbd_bridge.loads.observers import Needs
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import signal_labels, times_of
-from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Model
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units
 from mbd_bridge.motion import Motion

@@ -13,10 +13,10 @@ from mbd_bridge.api.histories import LoadInputs
 from mbd_bridge.applications.durability import SpectraObserver
 from mbd_bridge.base.errors import FileError, StateError
 from mbd_bridge.files.tables import Column, TableWriter, open_table, read_table
+from mbd_bridge.loads.observers import Needs
 from mbd_bridge.loads.streaming import LoadHistoryCounter
 from mbd_bridge.loads.streaming.envelope import EnvelopeCounter
 from mbd_bridge.loads.streaming.load_history import watch_loads
-from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion import pieces
 from mbd_bridge.motion.motion import motion_from_table
 from mbd_bridge.motion.pieces import MotionPieces

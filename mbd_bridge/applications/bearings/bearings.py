@@ -34,12 +34,12 @@ from mbd_bridge.base.named import Named
 from mbd_bridge.base.options import with_options
 from mbd_bridge.base.readable import instant, life_in_words, quantity
 from mbd_bridge.base.table import Series, Table, Tabular, only
+from mbd_bridge.loads.observers import Needs, watch
 from mbd_bridge.loads.options import ActingOptions
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF
 from mbd_bridge.loads.streaming import LoadCases, LoadHistory
 from mbd_bridge.loads.streaming.cases import OfCases
-from mbd_bridge.loads.watch import Needs, watch
 from mbd_bridge.model import GROUND, Model
 from mbd_bridge.motion import Motion
 from mbd_bridge.motion.peak import Peak

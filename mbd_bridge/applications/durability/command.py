@@ -106,8 +106,8 @@ def run(options: argparse.Namespace) -> int:
 def _count(robot: Mechanism, options: argparse.Namespace) -> LoadHistory:
     from mbd_bridge.applications.durability import SpectraObserver
     from mbd_bridge.loads.convention import Convention
+    from mbd_bridge.loads.observers import Needs
     from mbd_bridge.loads.streaming.load_history import watch_loads
-    from mbd_bridge.loads.watch import Needs
 
     needs = Needs(shared.joints(options), Convention.of(options.on, options.at, options.in_))
     spectra = SpectraObserver(options.exponents, plane=options.plane, needs=needs)

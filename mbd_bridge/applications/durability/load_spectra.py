@@ -28,11 +28,11 @@ from mbd_bridge.base.named import Named
 from mbd_bridge.base.plots import SpectrumPanel, Steps, draw_spectra
 from mbd_bridge.base.table import Arrays, Series, Table, Tabular, of_units
 from mbd_bridge.loads.convention import PLANES, Plane
+from mbd_bridge.loads.observers import Needs
 from mbd_bridge.loads.options import EXPONENTS
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import LoadSignal, Signals, signal_labels, times_of
-from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion import Motion
 from mbd_bridge.motion.table import ACTUATION, FORCES, MOMENTS
 

@@ -13,9 +13,9 @@ from mbd_bridge.applications.durability.spectrum import Spectrum
 from mbd_bridge.base.arguments import known_name
 from mbd_bridge.base.errors import real_number
 from mbd_bridge.base.table import Series, Table
+from mbd_bridge.loads.observers import Needs
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.streaming.cases import LoadCase, LoadCases, OfCases
-from mbd_bridge.loads.watch import Needs
 from mbd_bridge.motion.smoothing import BAND
 
 if TYPE_CHECKING:

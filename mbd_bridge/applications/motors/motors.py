@@ -23,10 +23,10 @@ from mbd_bridge.base.plot_style import axes_for, explain, style
 from mbd_bridge.base.plots import LimitCurve, TorqueSpeed, draw_torque_speed
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.forces.base import ForceElement
+from mbd_bridge.loads.observers import Needs, watch
 from mbd_bridge.loads.options import ActingOptions
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import ROUND_OFF
-from mbd_bridge.loads.watch import Needs, watch
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion

@@ -27,8 +27,8 @@ from mbd_bridge.engines.crosscheck.compare import Referee, Report, Row
 from mbd_bridge.equations.external import add
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import JointLoads
+from mbd_bridge.loads.observers import Needs
 from mbd_bridge.loads.selected import COUPLING
-from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Cut, Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion

@@ -22,9 +22,9 @@ from mbd_bridge.base.named import Named
 from mbd_bridge.base.readable import instant
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.derivatives.request import DerivativeColumn, DerivativeRequest, per
+from mbd_bridge.loads.observers import Needs
 from mbd_bridge.loads.request import LoadRequest
 from mbd_bridge.loads.result import JointLoads
-from mbd_bridge.loads.watch import Needs
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import FORCE_UNIT, actuation_units

@@ -18,13 +18,13 @@ from mbd_bridge.base.readable import instant, sentence
 from mbd_bridge.base.table import Series, Table, Tabular
 from mbd_bridge.loads.assumed import assumptions_of
 from mbd_bridge.loads.efforts import EffortCounter, EffortDifferences
+from mbd_bridge.loads.observers import LoadSystem, LoadWriter, Needs, Observer, watch
 from mbd_bridge.loads.result import JointLoads
 from mbd_bridge.loads.round_off import RoundOff
 from mbd_bridge.loads.signals import Signals, signal_labels, times_of
 from mbd_bridge.loads.streaming.envelope import Envelope, EnvelopeCounter
 from mbd_bridge.loads.streaming.statistics import SignalStatistics, StatisticsCounter
 from mbd_bridge.loads.streaming.traces import Traces, TracesCounter
-from mbd_bridge.loads.watch import LoadSystem, LoadWriter, Needs, Observer, watch
 from mbd_bridge.motion import Motion, Pieces
 
 if TYPE_CHECKING:
