@@ -1,30 +1,32 @@
 """Load histories of a mechanism: what is computed and counted along its motions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
+from mbd_bridge.api.mechanism import Mechanism
 from mbd_bridge.base.arguments import an_instance, flag, name_list
 from mbd_bridge.base.extensions import working
-from mbd_bridge.base.options import Option, option_group, part
+from mbd_bridge.base.options import Option, option_group, part, with_options
+from mbd_bridge.files.whole_file import inputs_kept
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.loads import JointLoads, LoadRequest, LoadSolver
+from mbd_bridge.loads.convention import Plane as PlaneName
 from mbd_bridge.loads.observers import Needs, Observer
 from mbd_bridge.loads.options import EXPONENTS, ActingOptions, ConventionOptions, RequestOptions
 from mbd_bridge.loads.streaming import LoadHistory
 from mbd_bridge.loads.streaming.load_history import watch_loads
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion import Motion, Pieces
+from mbd_bridge.motion import Motion, Pieces, Reading, pieces_from_file
 from mbd_bridge.motion.external import ExternalForces, external_forces
 from mbd_bridge.motion.options import ReadingOptions
 from mbd_bridge.reports.title import TitleOptions
 from mbd_bridge.view.options import ExaggerateOptions
 
 if TYPE_CHECKING:
-    from mbd_bridge.api.mechanism import Mechanism
     from mbd_bridge.applications.typed import BearingsGiven
     from mbd_bridge.simulation import Simulation
 
@@ -83,7 +85,7 @@ class LoadInputs:
     threads : share the states among this many threads
     """
 
-    mechanism: "Mechanism"
+    mechanism: Mechanism
     external: ExternalForces | None = None
     actuated: tuple[str, ...] | None = None
     minimum_norm: bool = False
@@ -92,7 +94,7 @@ class LoadInputs:
 
     @staticmethod
     def of(
-        mechanism: "Mechanism", motion: Motion, options: ActingOptions, threads: int
+        mechanism: Mechanism, motion: Motion, options: ActingOptions, threads: int
     ) -> "LoadInputs":
         """Return what acts along a motion, checked; see `Mechanism.joint_loads`."""
         motion = an_instance("motion", motion, Motion, "robot.read_motion(...)")
@@ -181,7 +183,7 @@ class HistoryRequest:
 
     @staticmethod
     def of(
-        mechanism: "Mechanism",
+        mechanism: Mechanism,
         joints: Iterable[str] | str | None,
         options: HistoryOptions,
         *,
@@ -198,7 +200,7 @@ class HistoryRequest:
         counted = options["exponents"], plane, options["motors"], options["bearings"]
         return HistoryRequest(request, forces, *counted, threads, options["sensitivity"])
 
-    def inputs(self, mechanism: "Mechanism") -> LoadInputs:
+    def inputs(self, mechanism: Mechanism) -> LoadInputs:
         """Return what acts on a mechanism along the motions."""
         asked = self.request
         acting = self.external, asked.actuated, asked.minimum_norm, asked.forces, self.threads
@@ -206,7 +208,7 @@ class HistoryRequest:
 
     def along(
         self,
-        mechanism: "Mechanism",
+        mechanism: Mechanism,
         pieces: Pieces,
         *,
         output: str | PathLike[str] | None = None,
@@ -224,8 +226,41 @@ class HistoryRequest:
         return watch_loads(pieces, system, needs, every, output=output)
 
     def observers(
-        self, mechanism: "Mechanism", run: "Simulation | None" = None
+        self, mechanism: Mechanism, run: "Simulation | None" = None
     ) -> dict[str, Observer]:
         """Return what counts what is asked for along a motion, or along a simulation."""
         each = {name: one(mechanism, self, run) for name, one in working("observers")}
         return {name: observer for name, observer in each.items() if observer is not None}
+
+
+@with_options
+def load_history(
+    machine: Mechanism,
+    path: str | PathLike[str],
+    joints: Iterable[str] | str | None = None,
+    *,
+    output: str | PathLike[str] | None = None,
+    plane: PlaneName | None = None,
+    progress: Callable[[float], None] | None = None,
+    observers: Mapping[str, Observer] = MappingProxyType({}),
+    threads: int = 1,
+    **options: Unpack[HistoryOptions],
+) -> LoadHistory:
+    """Read a motion of any length piece by piece; return what is kept of the loads along it.
+
+    Parameters
+    ----------
+    path : a table or a bag, as `read_motion` reads it
+    joints : names; None for all
+    output : write the loads there, too: .parquet, .csv, .npz or .h5
+    plane : of the spectra; see `applications.durability.SpectraObserver`
+    progress : is called with the bytes read since the last call
+    observers : of your own, by the names of their results in the history
+    threads : share the rows of a piece among this many threads
+    **options : of the motion and its loads
+    """
+    asked = HistoryRequest.of(machine, joints, options, plane=plane, threads=threads)
+    reading = Reading.of(**part(ReadingOptions, options))
+    with inputs_kept(() if output is None else (output,)):
+        pieces = pieces_from_file(path, machine.model, reading, progress)
+        return asked.along(machine, pieces, output=output, observers=observers)

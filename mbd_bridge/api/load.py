@@ -33,11 +33,11 @@ from mbd_bridge.files.xml_reader import format_of, read_bytes
 from mbd_bridge.forces.base import ForceElement
 from mbd_bridge.model import RANK_TOLERANCE, Cuts, build_model
 from mbd_bridge.model.description import Description
-from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.flexible_links import with_flexible
 
 if TYPE_CHECKING:
     from mbd_bridge.applications.typed import Actuator, Actuators, BearingsGiven
+    from mbd_bridge.model.flexible import FlexibleLink
 
 
 SUFFIXES = ("", ".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")

@@ -6,6 +6,9 @@ from mbd_bridge.api import (
     crosscheck as checking,
     derivatives,
     flexible,
+    histories,
+    kinematics,
+    motions,
     pictures,
     pybullet_arrows,
     report as reporting,
@@ -49,6 +52,22 @@ class Shown:
     report = reporting.report
 
 class OfMechanism(OfSystem, Shown):
+    placement = kinematics.placement
+    velocity = kinematics.velocity
+    frame_kinematics = kinematics.frame_kinematics
+    centroid = kinematics.centroid
+    inverse_kinematics = kinematics.inverse_kinematics
+    assemble = kinematics.assemble
+    assemble_batch = kinematics.assemble_batch
+    worst_pose = kinematics.worst_pose
+    sample_poses = kinematics.sample_poses
+    read_motion = motions.read_motion
+    motion = motions.motion
+    external_force = motions.external_force
+    read_external = motions.read_external
+    complete = motions.complete
+    read_loads = motions.read_loads
+    load_history = histories.load_history
     section_loads = flexible.section_loads
     load_derivatives = derivatives.load_derivatives
     compile_derivatives = derivatives.compile_derivatives

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.files.document import Document, LeftOut, parse_number, quote
 from mbd_bridge.files.input_files import file_beside
-from mbd_bridge.files.tables import read_table, without_sheet
 from mbd_bridge.files.xml_reader import decode, parse, read_bytes
 from mbd_bridge.files.yaml_text import Node, check_once, read_yaml
 from mbd_bridge.model import ROOT_JOINT
@@ -222,6 +221,8 @@ def table_points(
             )
     if "file" not in table:
         return Points(np.array(table[place].numbers()), np.array(table[value].numbers()), words)
+    from mbd_bridge.files.tables import read_table
+
     law = read_table(beside(table["file"]), max_cells=10 * MAX_POINTS)
     if len(law.values) > MAX_POINTS:
         raise FileError(f"more than {MAX_POINTS} rows; a law needs some hundred", law.source)
@@ -234,6 +235,8 @@ def beside(node: Node) -> Path:
     if name.is_absolute() or ".." in name.parts:
         raise node.error(f"expected a file beside this one, got {node.text()!r:.80}")
     path = Path(node.file).parent / name
+    from mbd_bridge.files.tables import without_sheet
+
     file_beside(without_sheet(path), node.file)
     return path
 

@@ -17,7 +17,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    get_args,
+    get_type_hints,
+)
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
@@ -27,11 +37,12 @@ from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import ModelError, StateError, real_number, some
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.table import Series, Table
-from mbd_bridge.equations.motions import body_motions
-from mbd_bridge.equations.state_vectors import MechanismState, state_vectors
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import JointMotion, Model
 from mbd_bridge.model.spatial import Array
+
+if TYPE_CHECKING:
+    from mbd_bridge.equations.state_vectors import MechanismState
 
 # All bodies of a machine at one state, formed once for the force elements that look at them.
 
@@ -45,11 +56,15 @@ class Bodies:
     @cached_property
     def root(self) -> JointMotion:
         """The motion of the root in the world."""
+        from mbd_bridge.equations.motions import body_motions
+
         return body_motions(self._model, self.q, self.v)[0]
 
     @cached_property
     def relative(self) -> MechanismState:
         """All bodies, in the root frame."""
+        from mbd_bridge.equations.state_vectors import state_vectors
+
         return state_vectors(self._model, self.q, self.v, "root")
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.model.flexible import FlexibleLink
 from mbd_bridge.model.joint_table import JointType
 from mbd_bridge.model.spatial import Array, Frame, Inertia, rotation_that_takes_z_to
+
+if TYPE_CHECKING:
+    from mbd_bridge.model.flexible import FlexibleLink
 
 Vector3 = tuple[float, float, float]
 

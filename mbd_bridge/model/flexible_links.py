@@ -10,25 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.base.arguments import an_instance, known_name
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.description import Description, Joint, Link, LoopEnd
-from mbd_bridge.model.flexible import Beam, FlexibleLink, ModalBasis
-from mbd_bridge.model.flexible.basis import basis
-from mbd_bridge.model.flexible.finite_element import ShapeMode
-from mbd_bridge.model.flexible.integrals import (
-    NOISE,
-    Deformation,
-    MassIntegrals,
-    StationShape,
-    deformation,
-)
 from mbd_bridge.model.joint_table import DEFLECTION, Deflection
 from mbd_bridge.model.spatial import Array, Frame
+
+if TYPE_CHECKING:
+    from mbd_bridge.model.flexible import FlexibleLink
+    from mbd_bridge.model.flexible.finite_element import ShapeMode
+    from mbd_bridge.model.flexible.integrals import (
+        Deformation,
+        MassIntegrals,
+        StationShape,
+    )
 
 SAME_MASS = 0.1
 """How much the mass of a modal basis may differ from the link's: meshes and rounded numbers."""
@@ -89,6 +88,8 @@ def with_flexible(description: Description, links: Iterable[FlexibleLink]) -> De
         raise ModelError(f"flexible: expected a list of FlexibleLinks, got {links!r:.60}") from None
     if not more:
         return description
+    from mbd_bridge.model.flexible import FlexibleLink
+
     for link in more:
         an_instance("flexible link", link, FlexibleLink, "mbd.flexible.FlexibleLink(...)")
     return replace(description, flexible=(*description.flexible, *more))
@@ -109,6 +110,10 @@ def expand(description: Description) -> Expanded:
         known = {joint.parent for joint in description.joints if joint.type == DEFLECTION}
         if flexible.link not in known:
             description = _with_stations(description, flexible)
+    if not description.flexible:
+        return Expanded(description, {}, {}, ())
+    from mbd_bridge.model.flexible.integrals import deformation
+
     types: dict[str, Deflection] = {}
     leaders: dict[str, str] = {}
     parts = []
@@ -139,6 +144,8 @@ def station_type(shape: StationShape, lengths: tuple[bool, ...]) -> Deflection:
 
 def in_body(own: MassIntegrals, frame: Frame) -> MassIntegrals:
     """Return the mass integrals of a link, given in its frame, in the frame's parent."""
+    from mbd_bridge.model.flexible.integrals import NOISE, MassIntegrals
+
     R, p = frame.rotation, frame.translation
     first = own.first @ R.T
     second = np.einsum("ij,abjk,lk->abil", R, own.second, R)
@@ -156,6 +163,8 @@ def in_body(own: MassIntegrals, frame: Frame) -> MassIntegrals:
 
 def _check_mass(description: Description, flexible: FlexibleLink) -> None:
     """Refuse a modal basis whose mass is not that of the link in the robot's file."""
+    from mbd_bridge.model.flexible import ModalBasis
+
     basis = flexible.beam
     rigid = next(item.inertia for item in description.links if item.name == flexible.link)
     if not isinstance(basis, ModalBasis) or rigid is None or not rigid.mass > 0.0:
@@ -255,6 +264,8 @@ def root_of(description: Description, flexible: FlexibleLink) -> float:
 
     The root link has none: it is held at the beam's start, or at the node at the link's origin.
     """
+    from mbd_bridge.model.flexible import Beam
+
     for joint in description.joints:
         if joint.child == flexible.link:
             return flexible.beam.place(joint.child_frame.translation)
@@ -270,6 +281,9 @@ def held_stations(description: Description, link: str) -> list[Joint]:
 
 def modes_of(description: Description, flexible: FlexibleLink) -> tuple[ShapeMode, ...]:
     """Return the modes of a flexible link that has a beam, once it is expanded."""
+    from mbd_bridge.model.flexible import Beam
+    from mbd_bridge.model.flexible.basis import basis
+
     beam = flexible.beam
     assert isinstance(beam, Beam)
     held = held_stations(description, flexible.link)

@@ -6,36 +6,18 @@ import contextlib
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import ReferenceType, ref
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mbd_bridge import solve
 from mbd_bridge.base.arguments import flag
 from mbd_bridge.forces.base import ForceElement
-from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model
-from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.solve.applied import (
-    AppliedForces,
-    Beside,
-    check_stateless,
-    element_links,
-    prepare_element_forces,
-)
 from mbd_bridge.solve.check_states import EXACT, explain, quaternion_ends, unit_quaternions
-from mbd_bridge.solve.closed_forward import ClosedForward
-from mbd_bridge.solve.closed_inverse import ClosedInverse
-from mbd_bridge.solve.dynamics import (
-    Dynamics,
-    ForwardDynamics,
-    prepare,
-    prepare_placement,
-    prepare_variants,
-    prepare_velocity,
-)
 from mbd_bridge.solve.wrenches import (
     Axes,
     External,
@@ -44,6 +26,12 @@ from mbd_bridge.solve.wrenches import (
     links_of,
     pack_external,
 )
+
+if TYPE_CHECKING:
+    from mbd_bridge.kernels import Kernel
+    from mbd_bridge.model.parameters import Parameters
+    from mbd_bridge.solve.applied import Beside
+    from mbd_bridge.solve.dynamics import Dynamics
 
 # One state after the other, checked: new arrays for each, with little between caller and code.
 #
@@ -182,22 +170,24 @@ class Prepared:
     def kernel(self, what: Dynamics, links: Sequence[str] = (), axes: Axes = "link") -> Kernel:
         """Return the kernel of a function of `solve.dynamics`."""
         numbers = tuple(self.model.link_number(name) for name in links)
-        return self.get((what, numbers, axes), lambda: prepare(self.model, what, numbers, axes))
+        return self.get(
+            (what, numbers, axes), lambda: solve.prepare(self.model, what, numbers, axes)
+        )
 
     def variants(self, parameters: Parameters, what: Dynamics) -> Kernel:
         """Return such a kernel with a mechanism's parameters as its last input."""
         key = what, parameters.identity
-        return self.get(key, lambda: prepare_variants(parameters, what))
+        return self.get(key, lambda: solve.prepare_variants(parameters, what))
 
     def placement(self, link: str) -> Kernel:
         """Return the kernel of the placement of a link in the world."""
         number = self.model.link_number(link)
-        return self.get(("placement", number), lambda: prepare_placement(self.model, number))
+        return self.get(("placement", number), lambda: solve.prepare_placement(self.model, number))
 
     def velocity(self, link: str) -> Kernel:
         """Return the kernel of the velocity of a point of a link, in world axes."""
         number = self.model.link_number(link)
-        return self.get(("velocity", number), lambda: prepare_velocity(self.model, number))
+        return self.get(("velocity", number), lambda: solve.prepare_velocity(self.model, number))
 
     def run(
         self,
@@ -233,12 +223,12 @@ class Prepared:
         if what == "forward_dynamics" and self.model.has_loops:
             closed = self.get(
                 ("closed forward", numbers, axes),
-                lambda: ClosedForward(self.model, numbers, axes=axes),
+                lambda: solve.ClosedForward(self.model, numbers, axes=axes),
             )
             return closed(*inputs.values(), threads=threads, check=check)[0]
         if what == "forward_dynamics":
             forward = self.get(
-                ("forward", numbers, axes), lambda: ForwardDynamics(self.model, numbers, axes)
+                ("forward", numbers, axes), lambda: solve.ForwardDynamics(self.model, numbers, axes)
             )
             if not external:
                 self._remember_one(what, forward.kernel)
@@ -269,11 +259,11 @@ class Prepared:
         t: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Return generalised forces (..., nv) of force elements, and their wrenches (..., 6 L)."""
-        applied = AppliedForces(forces=forces)
+        applied = solve.AppliedForces(forces=forces)
 
         def make() -> Kernel:
-            check_stateless(self.model, forces)
-            return prepare_element_forces(self.model, applied)
+            solve.check_stateless(self.model, forces)
+            return solve.prepare_element_forces(self.model, applied)
 
         kernel = self.get(("element forces", applied), make)
         total, wrenches = kernel(q, v, *applied.times(t))
@@ -292,7 +282,7 @@ class Prepared:
         Those in cut joints are left out: they are part of the loads of these.
         """
         forces = tuple(one for one in forces if not one.cut_numbers(self.model))
-        links, number = element_links(self.model, forces), self.model.link_number(link)
+        links, number = solve.element_links(self.model, forces), self.model.link_number(link)
         if number not in links:
             return None
         _, wrenches = self.element_forces(forces, q, v, t)
@@ -318,10 +308,10 @@ class Prepared:
         external = beside.external
         axes, links = check_axes(beside.external_in), links_of(external)
         numbers = tuple(self.model.link_number(name) for name in links)
-        applied = AppliedForces(numbers, axes, beside.forces)
+        applied = solve.AppliedForces(numbers, axes, beside.forces)
         closed = self.get(
             ("closed inverse", applied, actuated),
-            lambda: ClosedInverse(self.model, actuated, applied),
+            lambda: solve.ClosedInverse(self.model, actuated, applied),
         )
         pushes = [flat_external(external, links)] if external else []
         pushes += applied.times(beside.t)
