@@ -97,7 +97,9 @@ class Mechanism(Tabular, Extended):
 
         For the options see `load`.
         """
-        description = source if isinstance(source, Description) else source.description()
+        from mbd_bridge.model import Builder
+
+        description = source.description() if isinstance(source, Builder) else source
         model = build_model(
             description,
             floating=floating,
@@ -370,18 +372,20 @@ class Mechanism(Tabular, Extended):
         """
         from mbd_bridge.loads import LoadRequest, LoadSolver
 
-        if not isinstance(what, LoadRequest) and what != "joint_loads":
+        word = what if isinstance(what, str) else ""
+        if not isinstance(what, LoadRequest) and word != "joint_loads":
             from mbd_bridge.solve.closed_kernel import kernel_of
             from mbd_bridge.solve.dynamics import FUNCTIONS
 
-            known = ("joint_loads", *FUNCTIONS)
-            if not (isinstance(what, str) and what in known):
+            if word not in FUNCTIONS:
+                known = ("joint_loads", *FUNCTIONS)
                 raise ModelError(f"what: {unknown_name('function', what, known)}")
             named = {"joints": joints is not None, "parameters": parameters is not None}
             named |= {name: name != "links" for name in given(RequestOptions, options)}
             for name in (name for name, is_wrong in named.items() if is_wrong):
                 raise StateError(f"{name}: of joint_loads; {what} has links= and q=")
-            return kernel_of(self.prepared, what, name_list("links", options["links"], "links"), q)
+            links = name_list("links", options["links"], "links")
+            return kernel_of(self.prepared, cast("Dynamics", what), links, q)
         if q is not None:
             raise StateError("q: of forward_dynamics; joint_loads are compiled for all positions")
         if not isinstance(what, LoadRequest):
