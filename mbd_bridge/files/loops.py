@@ -194,11 +194,7 @@ def _read_loop_joint(document: Document, element: Element) -> Loop:
     kind = _type(document, element)
     form = '<{tag} link="..." xyz="..." rpy="..."/>'
     ends = _ends(document, element, ("link1", "link2"), form, document.frame)
-    axis, axis2 = DEFAULT_AXIS, None
-    if kind in TYPES_WITH_AXIS:
-        axis = _axis(document, element, "axis", DEFAULT_AXIS)
-    if kind == "universal":
-        axis2 = _second_axis(document, element, "axis2", axis)
+    axis, axis2 = _axes(document, element, kind, ("axis", "axis2"))
     if kind == "rolling":
         wheel = document.needed_child(element, "axis2", '<axis2 xyz="0 1 0"/>')
         axis2 = document.direction(wheel, "xyz")
@@ -263,18 +259,14 @@ def _read_constraint(document: Document, element: Element) -> Loop:
     if kind == "rolling":
         raise document.error(element, "a rolling wheel is written as a <loop_joint>")
     frame = document.origin(element, "child_origin")
-    axis, axis2 = DEFAULT_AXIS, None
-    if kind in TYPES_WITH_AXIS:
-        axis = _axis(document, element, "parent_axis", DEFAULT_AXIS)
-    if kind == "universal":
-        axis2 = _second_axis(document, element, "child_axis", axis)
-        if axis2 is not None and not perpendicular(axis, axis2):
-            raise document.error(
-                element,
-                f"the axes {axis} and {axis2} are not perpendicular, and their frames need not "
-                "agree, so the angle of the cross is not told; write it as a <loop_joint>",
-            )
-    elif kind in TYPES_WITH_AXIS:
+    axis, axis2 = _axes(document, element, kind, ("parent_axis", "child_axis"))
+    if axis2 is not None and not perpendicular(axis, axis2):
+        raise document.error(
+            element,
+            f"the axes {axis} and {axis2} are not perpendicular, and their frames need not "
+            "agree, so the angle of the cross is not told; write it as a <loop_joint>",
+        )
+    if kind != "universal" and kind in TYPES_WITH_AXIS:
         on_child = _axis(document, element, "child_axis", axis)
         if on_child != axis:
             turn = rotation_between(np.array(axis), np.array(on_child))
@@ -284,16 +276,21 @@ def _read_constraint(document: Document, element: Element) -> Loop:
     return _loop(document, element, kind, ends, axis, axis2)
 
 
-def _second_axis(document: Document, element: Element, tag: str, axis: Vector3) -> Vector3 | None:
-    """Return the second axis of a universal joint, or None where the file gives none."""
-    child = document.child(element, tag)
+def _axes(
+    document: Document, element: Element, kind: str, tags: tuple[str, str]
+) -> tuple[Vector3, Vector3 | None]:
+    """Return the axis, and of a universal joint the second one where the file gives it."""
+    axis = DEFAULT_AXIS
+    if kind in TYPES_WITH_AXIS:
+        axis = _axis(document, element, tags[0], DEFAULT_AXIS)
+    child = document.child(element, tags[1]) if kind == "universal" else None
     if child is None:
-        return None
+        return axis, None
     axis2 = document.direction(child, "xyz")
     if parallel(axis, axis2):
         message = f"the axes {axis} and {axis2} are parallel; write two directions"
         raise document.error(element, message)
-    return axis2
+    return axis, axis2
 
 
 def rotation_between(a: Array, b: Array) -> Array:

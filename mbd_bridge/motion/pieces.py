@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from os import PathLike, fspath
 from typing import Protocol
 
@@ -26,7 +27,7 @@ from mbd_bridge.motion.columns import GivenColumns, is_partial
 from mbd_bridge.motion.derivatives import FEWEST
 from mbd_bridge.motion.match_columns import named_columns
 from mbd_bridge.motion.motion import Motion, measured_states, motion_from_table
-from mbd_bridge.motion.named_source import Unwrapping
+from mbd_bridge.motion.named_source import NamedColumns, Unwrapping
 from mbd_bridge.motion.partial import PartialMotion, whole_motion
 from mbd_bridge.motion.reading import Reading
 from mbd_bridge.motion.smoothing import OFF, Plan, Smoothing, make_plan
@@ -110,7 +111,6 @@ class MotionPieces:
     progress : is called with the bytes read since the last call
     of : returns what of a block of the table is read; None: all
     machine : whose efforts are measured; None: the model's
-    unwrapping : what the source does to angles
 
     Attributes
     ----------
@@ -130,9 +130,8 @@ class MotionPieces:
         progress: Callable[[float], None] | None = None,
         of: Callable[[ColumnTable], ColumnTable] | None = None,
         machine: Model | None = None,
-        unwrapping: Unwrapping | None = None,
     ) -> None:
-        self._of, self._machine, self._unwrapping = of, machine or model, unwrapping
+        self._of, self._machine = of, machine or model
         self.name, self.model = source.path, model
         self._source, self._rest, self._smoothing = source, reading.rest, reading.smoothing
         self._rows = max(ROWS if rows is None else int(rows), OVERLAP)
@@ -153,7 +152,8 @@ class MotionPieces:
     @property
     def assumed(self) -> tuple[Assumption, ...]:
         """What was done to the motion."""
-        unwrapped = () if self._unwrapping is None else self._unwrapping.assumed
+        source = self._source
+        unwrapped = source.unwrapping.assumed if isinstance(source, NamedColumns) else ()
         return replaced((*unwrapped, *self._assumed), self._warnings.assumed)
 
     def _apart(self) -> str:
@@ -271,10 +271,12 @@ class MotionPieces:
         return tuple(c for c in self._source.columns if not is_load(c.name, self.model))
 
     def _empty(self) -> ColumnTable:
-        source, columns = self._source, self._columns()
-        return ColumnTable(
-            columns, np.zeros((0, len(columns))), None, source.path, source.attributes
-        )
+        return _without_rows(self._source, self._columns())
+
+
+def _without_rows(source: TableSource, columns: tuple[Column, ...]) -> ColumnTable:
+    """Return the table of a source before its first row."""
+    return ColumnTable(columns, np.zeros((0, len(columns))), None, source.path, source.attributes)
 
 
 def _joined(*tables: ColumnTable) -> ColumnTable:
@@ -309,33 +311,13 @@ def motion_pieces(
     """
     options, rest = reading.completion, reading.rest
     source = named_columns(source, model, reading.naming, frames=options.frames, rest=rest)
-    empty = ColumnTable(
-        source.columns,
-        np.zeros((0, len(source.columns))),
-        None,
-        source.path,
-        source.attributes,
-    )
+    pieces = partial(MotionPieces, source, rows=rows, progress=progress)
+    empty = _without_rows(source, source.columns)
     if options.given is None and not is_partial(empty, model, options.frames):
-        return MotionPieces(
-            source,
-            model,
-            reading,
-            rows=rows,
-            progress=progress,
-            unwrapping=source.unwrapping,
-        )
+        return pieces(model, reading)
     columns = GivenColumns(model, without_efforts(empty, model)[0], options.frames)
-    recorded = MotionPieces(
-        source,
-        columns.stand_in,
-        replace(reading, rest=False),
-        rows=rows,
-        progress=progress,
-        of=columns.of,
-        machine=model,
-        unwrapping=source.unwrapping,
-    )
+    known = replace(reading, rest=False)
+    recorded = pieces(columns.stand_in, known, of=columns.of, machine=model)
     return CompletedPieces(recorded, PartialMotion(model, columns, reading), without_unit(empty))
 
 
@@ -343,11 +325,11 @@ class CompletedPieces:
     """The pieces of a recorded part of a motion, each completed."""
 
     def __init__(
-        self, recorded: MotionPieces, partial: PartialMotion, unitless: frozenset[str]
+        self, recorded: MotionPieces, whole: PartialMotion, unitless: frozenset[str]
     ) -> None:
-        self.name, self.model = recorded.name, partial.model
-        self._recorded, self._partial = recorded, partial
-        self._warnings = MotionWarnings(partial.model)
+        self.name, self.model = recorded.name, whole.model
+        self._recorded, self._partial = recorded, whole
+        self._warnings = MotionWarnings(whole.model)
         self._warnings.unitless = unitless
 
     @property
