@@ -354,11 +354,8 @@ def sensor_forces(
     found = []
     for link, prefix in sensors.items():
         model.link_number(link)
-        columns = sensor_columns(table.names, prefix)
-        wrench = np.zeros((len(time), 6))
-        for k, component in enumerate(COMPONENTS):
-            if component in columns:
-                wrench[:, k] = table.in_si(columns[component], "N" if k < 3 else "N m")
+        group = _Group(link, False, sensor_columns(table.names, prefix))
+        wrench = _rows(table, group, COMPONENTS)
         reference: Reference = "world" if axes == "world" else "link"
         found.append(
             ExternalForce(
