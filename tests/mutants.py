@@ -179,7 +179,7 @@ MUTANTS = (
     ),
     Mutant(
         "a change of loads by noise counts twice",
-        *("motion/noise_deviations.py", "is None else 0.5", "is None else 1.0"),
+        *("motion/deviations.py", "is None else 0.5", "is None else 1.0"),
         "noise/test_uncertainty.py",
     ),
     Mutant(

@@ -27,7 +27,7 @@ from mbd_bridge.loads.uncertainty import LoadUncertainty, load_numbers, uncertai
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion, Pieces
-from mbd_bridge.motion.noise_deviations import noise_deviations
+from mbd_bridge.motion.deviations import noise_deviations
 from mbd_bridge.motion.table import COMPONENTS, TIME, attributes
 
 if TYPE_CHECKING:

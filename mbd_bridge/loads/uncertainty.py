@@ -18,7 +18,7 @@ from mbd_bridge.base.errors import count
 from mbd_bridge.loads.result import JointLoads, actuation_speeds
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.motion import Motion
-from mbd_bridge.motion.noise_deviations import noise_deviations
+from mbd_bridge.motion.deviations import noise_deviations
 
 if TYPE_CHECKING:
     from mbd_bridge.loads.solver import LoadSolver

@@ -34,9 +34,9 @@ from mbd_bridge.base.units import find_unit
 from mbd_bridge.files.table import Column, ColumnTable
 from mbd_bridge.model import Body, Model, ModelJoint
 from mbd_bridge.model.units import RATE, model_units
-from mbd_bridge.motion.closing import onto_loops
 from mbd_bridge.motion.columns import check_names, compare_followers, in_our_words, times
 from mbd_bridge.motion.derivatives import FEWEST, degree, derivatives, rates_of
+from mbd_bridge.motion.deviations import onto_loops
 from mbd_bridge.motion.smoothing import (
     OFF,
     Channel,

@@ -9,7 +9,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.motion.closing import onto_loops
+from mbd_bridge.motion.deviations import onto_loops
 from mbd_bridge.motion.smoothing import BAND, OFF, Channel, MotionUncertainty
 from mbd_bridge.motion.warnings import MotionWarnings
 from tests.noise.recordings import recorded
