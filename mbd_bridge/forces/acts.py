@@ -143,7 +143,7 @@ class Acts:
 
     def rates(self, model: Model, t: Any, q: Array, v: Array, z: Array) -> Array:
         """Return ż (nz,) at a state."""
-        found: dict[int, Any] = {}
+        of_states: dict[int, Any] = {}
         for number, place in enumerate(self.states.places):
             count = place.stop - place.start
             if not count:
@@ -154,9 +154,9 @@ class Acts:
                     f"{self.elements[number].label}: expected rates of its {count} states "
                     f"({', '.join(self.states.names[place])}), got {len(rates)}"
                 )
-            found |= enumerate(rates, place.start)
-        out = zeros(len(self.states), q, v, z, *map(np.asarray, found.values()))
-        for k, rate in found.items():
+            of_states |= enumerate(rates, place.start)
+        out = zeros(len(self.states), q, v, z, *map(np.asarray, of_states.values()))
+        for k, rate in of_states.items():
             out[k] = rate
         return out
 

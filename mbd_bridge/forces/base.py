@@ -398,7 +398,7 @@ def by_names(elements: Iterable[ForceElement] | None) -> dict[str, ForceElement]
         raise StateError(f"{expected}, got {elements!r:.60}")
     from mbd_bridge.forces.varying import varying  # an element itself
 
-    found: dict[str, ForceElement] = {}
+    elements_by_name: dict[str, ForceElement] = {}
     for number, element in enumerate(given, start=1):
         if not isinstance(element, ForceElement):
             raise StateError(f"{expected}, got {element!r:.60} in it")
@@ -406,13 +406,13 @@ def by_names(elements: Iterable[ForceElement] | None) -> dict[str, ForceElement]
             raise StateError(f"{element.kind}: name: expected a text")
         element = varying(element)
         name = element.name or f"{element.kind} {number}"
-        if name in found:
+        if name in elements_by_name:
             raise StateError(
-                f"forces: elements {[*found].index(name) + 1} and {number} are both named "
-                f"{name!r}; choose another name"
+                f"forces: elements {[*elements_by_name].index(name) + 1} and {number} are both "
+                f"named {name!r}; choose another name"
             )
-        found[name] = element
-    return found
+        elements_by_name[name] = element
+    return elements_by_name
 
 
 def named(elements: Sequence[ForceElement]) -> tuple[str, ...]:

@@ -469,30 +469,30 @@ class _Reader:
 
     def _function(self, token: _Token) -> Node:
         self._need("(")
-        given, constant = [], []
+        arguments, constant = [], []
         while True:
             before, self._of_time = self._of_time, False
-            given.append(self._sum())
+            arguments.append(self._sum())
             constant.append(not self._of_time)
             self._of_time |= before
             if self._take(",") is None:
                 break
         self._need(")")
-        if len(given) != FUNCTIONS[token.text]:
+        if len(arguments) != FUNCTIONS[token.text]:
             raise self._error(
-                f"{token.text} takes {FUNCTIONS[token.text]} arguments, got {len(given)}",
+                f"{token.text} takes {FUNCTIONS[token.text]} arguments, got {len(arguments)}",
                 token.place,
             )
         if token.text == "step":
             if not all(constant[1:]):
                 raise self._error("step(x, x0, a, x1, b): x0, a, x1 and b are numbers", token.place)
-            x0, a, x1, b = (float(node(0.0)) for node in given[1:])
+            x0, a, x1, b = (float(node(0.0)) for node in arguments[1:])
             if not x1 > x0:
                 raise self._error("step(x, x0, a, x1, b) needs x1 > x0", token.place)
-            x = given[0]
+            x = arguments[0]
             return lambda t: _step(x(t), x0, a, x1, b)
         _, function = PLAIN[token.text]
-        return lambda t: function(*(node(t) for node in given))
+        return lambda t: function(*(node(t) for node in arguments))
 
 
 def _both(left: Node, right: Node, sign: str) -> Node:

@@ -149,7 +149,7 @@ def _side(state: MechanismState, body: int, frame: Frame) -> tuple[Array, Array,
 
 def joint_coordinates(model: Model) -> dict[str, JointCoordinate]:
     """Return the coordinates that force elements may act on, by name."""
-    found: dict[str, JointCoordinate] = {}
+    coordinates: dict[str, JointCoordinate] = {}
     for body in model.bodies:
         kind = body.type
         if not kind.nv or kind.nq != kind.nv:
@@ -158,13 +158,13 @@ def joint_coordinates(model: Model) -> dict[str, JointCoordinate]:
         for k, suffix in enumerate(kind.velocities):
             q, v = body.q.start + k, body.v.start + k
             unit = "m" if slides[k] else "rad"
-            found[joint + suffix] = TreeCoordinate(
+            coordinates[joint + suffix] = TreeCoordinate(
                 joint, unit, (v,), (), (), q, v, body.ratio, body.offset
             )
     for number, cut in enumerate(model.cuts):
         for suffix, unit in OF_CUTS.get(cut.type, {}).items():
-            found[cut.name + suffix] = CutCoordinate(cut.name, unit, (), cut.links, (number,))
-    return found
+            coordinates[cut.name + suffix] = CutCoordinate(cut.name, unit, (), cut.links, (number,))
+    return coordinates
 
 
 OF_CUTS = {
@@ -177,14 +177,14 @@ OF_CUTS = {
 
 def joint_coordinate(element: ForceElement, model: Model, name: Any) -> JointCoordinate:
     """Return the coordinate that an element acts on."""
-    known = joint_coordinates(model)
-    if isinstance(name, str) and name in known:
-        return known[name]
+    coordinates = joint_coordinates(model)
+    if isinstance(name, str) and name in coordinates:
+        return coordinates[name]
     where = f"{element.label}: joint"
     kinds = {cut.name: cut.type for cut in model.cuts}
     kinds |= {joint.name: joint.type.name for joint in model.joints}
     if isinstance(name, str) and name in kinds:
-        several = [one for one in known if one.startswith(name + ".")]
+        several = [one for one in coordinates if one.startswith(name + ".")]
         if several:
             names = ", ".join(map(repr, several))
             raise ModelError(f"{where} {name!r} has several coordinates; expected one of {names}")
@@ -192,7 +192,7 @@ def joint_coordinate(element: ForceElement, model: Model, name: Any) -> JointCoo
             f"{where} {name!r}: expected a joint with a coordinate for each velocity, got a "
             f"{kinds[name]} joint; use a Bushing"
         )
-    raise ModelError(f"{where}: {unknown_name('coordinate', name, known)}")
+    raise ModelError(f"{where}: {unknown_name('coordinate', name, coordinates)}")
 
 
 # Elements that act along one coordinate of a joint: what they have in common.

@@ -63,14 +63,14 @@ class ElementParameters:
         StateError
             An element has no such number, or a value is out of the bounds that it checks.
         """
-        given = [replace(element, name=name) for name, element in elements.items()]
+        renamed = [replace(element, name=name) for name, element in elements.items()]
         index = {name: number for number, name in enumerate(elements)}
         places, columns = [], []
         for name, value in named.items():
             owner, _, word = name.rpartition(".")
             if owner not in index:
                 continue
-            size = _size(name, given[index[owner]], word)
+            size = _size(name, renamed[index[owner]], word)
             places.append((index[owner], word, size))
             columns.append(value_rows(name, value, size or 1))
         if not places:
@@ -82,9 +82,9 @@ class ElementParameters:
                 f"parameters: expected the same number of variants, got {sorted(numbers)}"
             )
         values = np.hstack([np.broadcast_to(x, (number, x.shape[1])) for x in columns])
-        found = ElementParameters(model, tuple(given), tuple(places), values)
-        found.check(values)
-        return found
+        parameters = ElementParameters(model, tuple(renamed), tuple(places), values)
+        parameters.check(values)
+        return parameters
 
     @staticmethod
     def own(

@@ -163,12 +163,12 @@ class Track(ForceElement):
         ways: list[Array] = []
         length: Any = 0.0
         rate: Any = 0.0
-        for one, other in pairwise(band):
-            d = other.position - one.position
+        for first, second in pairwise(band):
+            d = second.position - first.position
             size = sqrt(maximum(d @ d, SMALLEST))
             ways.append(d * (1.0 / size))
             length = length + size
-            rate = rate + ways[-1] @ (other.velocity - one.velocity)
+            rate = rate + ways[-1] @ (second.velocity - first.velocity)
         tension: Any = 0.0
         if self.stiffness and self.length is not None:
             slack = self.length - self.tension / self.stiffness
@@ -178,9 +178,9 @@ class Track(ForceElement):
             tension = maximum(elastic + self.damping * fade * rate, 0.0)
             energy = energy + 0.5 * elastic * stretch
             lost = lost + (tension - elastic) * rate
-            for way, (one, other) in zip(ways, pairwise(band), strict=True):
+            for way, (first, second) in zip(ways, pairwise(band), strict=True):
                 pull = tension * way
-                for end, force in ((one, pull), (other, -pull)):
+                for end, force in ((first, pull), (second, -pull)):
                     moment = cross(end.position, force)
                     add(wrenches, on_links((end, np.concatenate([force, moment]))))
         report |= {"tension": tension, "length": length}

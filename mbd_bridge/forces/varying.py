@@ -184,27 +184,27 @@ class Varying(ForceElement):
             ) from problem
         return bound
 
-    def _function(self, model: Model, word: str, given: Any) -> Any:
+    def _function(self, model: Model, word: str, number: Any) -> Any:
         where = f"{self.label}: {word}"
-        if isinstance(given, Input):
-            if not (isinstance(given.name, str) and given.name):
-                raise StateError(f"{where}: expected an Input with a name, got {given.name!r:.60}")
-            if not isinstance(given.value, Real):
-                raise StateError(f"{where}: expected an Input of one number, got {given.value!r}")
-            return given
-        if isinstance(given, TracedFunction):
-            return given
-        function = given
-        if isinstance(given, Formula):
-            given = given.text
-        if isinstance(given, str):
+        if isinstance(number, Input):
+            if not (isinstance(number.name, str) and number.name):
+                raise StateError(f"{where}: expected an Input with a name, got {number.name!r:.60}")
+            if not isinstance(number.value, Real):
+                raise StateError(f"{where}: expected an Input of one number, got {number.value!r}")
+            return number
+        if isinstance(number, TracedFunction):
+            return number
+        function = number
+        if isinstance(number, Formula):
+            number = number.text
+        if isinstance(number, str):
             names = [name for name in model.coordinate_names if name.isidentifier()]
             try:
-                formula = Formula(given, names)
+                formula = Formula(number, names)
             except StateError as problem:
                 raise StateError(
                     f"{where}: expected a number, a formula of t and coordinates, a function of "
-                    f"(t, q, v) or mbd.Input(name), got {given!r:.60}: {problem}"
+                    f"(t, q, v) or mbd.Input(name), got {number!r:.60}: {problem}"
                 ) from None
             function = _OfCoordinates(formula, model.coordinate_names)
         inputs = {"t": None, "q": model.nq, "v": model.nv}

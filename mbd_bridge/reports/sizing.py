@@ -69,28 +69,28 @@ class Sizing:
 def sizings(model: Model, history: LoadHistory) -> list[Sizing]:
     """Return what each actuator needs; joints that nothing actuates are left out."""
     limits = {joint.name: joint.limits for joint in model.description.joints}
-    found, floor = [], history.round_off
+    needs, floor = [], history.round_off
     for envelope in history.envelopes:
-        one = _actuation(history, envelope.name)
-        if abs(one.peak.value) <= floor.floor(one.signal.unit):
+        actuation = _actuation(history, envelope.name)
+        if abs(actuation.peak.value) <= floor.floor(actuation.signal.unit):
             continue
         limit = limits.get(envelope.name)
-        found.append(
+        needs.append(
             Sizing(
                 envelope.name,
                 envelope.unit,
-                one.peak.value,
-                one.rms,
+                actuation.peak.value,
+                actuation.rms,
                 envelope.fastest,
                 envelope.motoring,
                 envelope.braking,
                 (limit.effort or None) if limit else None,
                 (limit.velocity or None) if limit else None,
-                one.peak.band,
+                actuation.peak.band,
                 envelope.fastest_band,
             )
         )
-    return found
+    return needs
 
 
 def _actuation(history: LoadHistory, name: str) -> SignalStatistics:

@@ -162,24 +162,24 @@ def _notes(cases: LoadCases, limits: bool) -> list[str]:
     return found
 
 
-def checked_in_words(found: Report) -> str:
+def checked_in_words(report: Report) -> str:
     """Return what the cross-check says, for readers who know none of the programs."""
-    compared = [row for row in found.rows if row.compared]
-    each = list(dict.fromkeys(name.partition(",")[0] for name in found.providers))
+    compared = [row for row in report.rows if row.compared]
+    each = list(dict.fromkeys(name.partition(",")[0] for name in report.providers))
     names, several = " and ".join(each), len(each) > 1
     programs = f"{len(each)} independent programs" if several else "an independent program"
     if not compared:
         if not names:
             return "Not checked: no other program is installed."
         return f"Not checked: {names} could compare nothing of this machine."
-    if found.passed:
+    if report.passed:
         worst = max(row.error for row in compared)
-        loops = found.open_loops
+        loops = report.open_loops
         subject = "the open tree of this machine" if loops else "this machine"
         return (
             f"{'Checked in part' if loops else 'Checked'}: {programs} ({names}) "
             f"compute{'' if several else 's'} the same for {subject}, to {_parts(worst)}, in "
-            f"{found.at}."
+            f"{report.at}."
             + f" Nobody has checked its closed loops ({some(loops, 8)})."
             * bool(loops)
         )

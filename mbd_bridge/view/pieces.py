@@ -65,29 +65,29 @@ def _shaded(surface: Surface) -> Shaded:
     return Shaded(points[first], normals[first], triangles, uv, surface.texture)
 
 
-def _smooth(one: NDArray[np.int64], own: Array, area: Array) -> Array:
+def _smooth(point_of: NDArray[np.int64], normal: Array, area: Array) -> Array:
     """Return the normals (K, 3) at corners: of all faces that meet there without an edge between.
 
     Parameters
     ----------
-    one : (K,) which point each corner is
-    own, area : (K, 3) unit normal of the corner's face, and the same with the face's size
+    point_of : (K,) which point each corner is
+    normal, area : (K, 3) unit normal of the corner's face, and the same with the face's size
     """
-    order = np.argsort(one, kind="stable")
-    counts = np.bincount(one)
-    shared = (counts[one] <= MOST_FACES).nonzero()[0]
+    order = np.argsort(point_of, kind="stable")
+    counts = np.bincount(point_of)
+    shared = (counts[point_of] <= MOST_FACES).nonzero()[0]
     starts = np.cumsum(counts) - counts
-    number = counts[one[shared]]
+    number = counts[point_of[shared]]
     first = np.repeat(shared, number)
     within = np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
-    second = order[np.repeat(starts[one[shared]], number) + within]
-    near = np.einsum("ij,ij->i", own[first], own[second]) > CREASE
+    second = order[np.repeat(starts[point_of[shared]], number) + within]
+    near = np.einsum("ij,ij->i", normal[first], normal[second]) > CREASE
     first, second = first[near], second[near]
     total = np.column_stack(
-        [np.bincount(first, area[second, k], minlength=len(one)) for k in range(3)]
+        [np.bincount(first, area[second, k], minlength=len(point_of)) for k in range(3)]
     )
     length = np.linalg.norm(total, axis=1, keepdims=True)
-    return np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), own)
+    return np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), normal)
 
 
 AWAY = (0.0, 0.0, -1e9)

@@ -216,22 +216,24 @@ class BearingsObserver:
     def add(self, motion: Motion, loads: JointLoads) -> None:
         """Take in the next piece."""
         q, v = motion.q, motion.v
-        found = {}
+        by_joint = {}
         for frames in self.frames:
-            child, parent = self._rotation(frames.child, q), self._rotation(frames.parent, q)
+            child, parent = (
+                self._placement(link, q)[:, :3, :3] for link in (frames.child, frames.parent)
+            )
             speed = self._speed(frames, q, v, child)
-            place = loads.joints.index(frames.joint)
-            sizes = [np.abs(x[:, place]).max(initial=0.0) for x in (loads.force, loads.moment)]
+            column = loads.joints.index(frames.joint)
+            sizes = [np.abs(x[:, column]).max(initial=0.0) for x in (loads.force, loads.moment)]
             if not max(sizes) < LARGEST:
                 raise StateError(
                     f"the loads of {frames.joint!r} are so large that their powers are no numbers; "
                     f"check the units of the motion and of the external forces"
                 )
             terms = bearing_terms(frames, loads, child, parent, speed)
-            found[frames.joint] = terms
+            by_joint[frames.joint] = terms
             self._count(terms, _bands(loads, frames))
         self._pieces += 1
-        self._terms = found if self._pieces == 1 else {}
+        self._terms = by_joint if self._pieces == 1 else {}
 
     def _count(self, terms: BearingTerms, bands: Bands | None) -> None:
         name = terms.frames.joint
@@ -255,11 +257,11 @@ class BearingsObserver:
                 axial = np.maximum(terms.axial if k == 0 else -terms.axial, 0.0)
             counter.add(terms, radial, axial, none, own)
 
-    def _rotation(self, link: str, q: Floats) -> Floats:
+    def _placement(self, link: str, q: Floats) -> Floats:
         if link == GROUND and link not in self._model.link_index:
-            return np.broadcast_to(np.eye(3), (len(q), 3, 3))
+            return np.broadcast_to(np.eye(4), (len(q), 4, 4))
         (found,) = self._prepared.placement(link)(q)
-        return np.asarray(found[:, :3, :3])
+        return np.asarray(found)
 
     def _rates(self, link: str, q: Floats, v: Floats) -> Floats:
         if link == GROUND and link not in self._model.link_index:
@@ -274,15 +276,9 @@ class BearingsObserver:
         ends = self._rates(frames.child, q, v), self._rates(frames.parent, q, v)
         between = ends[0][:, part] - ends[1][:, part]
         if not frames.turns:  # the links' origins are apart, and the parent may turn
-            ways = [self._origin(link, q) for link in (frames.child, frames.parent)]
+            ways = [self._placement(x, q)[:, :3, 3] for x in (frames.child, frames.parent)]
             between = between - np.cross(ends[1][:, 3:], ways[0] - ways[1])
         return np.asarray(np.einsum("ni,ni->n", axis, between))
-
-    def _origin(self, link: str, q: Floats) -> Floats:
-        if link == GROUND and link not in self._model.link_index:
-            return np.zeros((len(q), 3))
-        (found,) = self._prepared.placement(link)(q)
-        return np.asarray(found[:, :3, 3])
 
     def result(self) -> Bearings:
         """Return the duties of what came so far."""
@@ -421,12 +417,10 @@ def observe(
     )
 
 
-def _bearings(history: LoadHistory) -> Bearings | None:
+@property  # type: ignore[misc]
+def bearings_of_history(history: LoadHistory) -> Bearings | None:
     """What bearings carry, and their lives, where that was computed, or None."""
     return history.results.get("bearings")
-
-
-bearings_of_history = property(_bearings)
 
 
 def bearing_hours(cases: LoadCases, joint: str, name: str = "") -> float | None:

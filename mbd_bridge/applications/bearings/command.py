@@ -109,7 +109,7 @@ def _bearing(text: str) -> tuple[str, Any]:
     from mbd_bridge.applications.bearings import Bearing
 
     joint, colon, rest = text.rpartition(":")
-    known = [one.name for one in fields(Bearing)]
+    numbers = [one.name for one in fields(Bearing)]
     values: dict[str, Any] = {}
     for part in rest.split(","):
         key, equals, value = part.partition("=")
@@ -117,12 +117,12 @@ def _bearing(text: str) -> tuple[str, Any]:
             values[key] = value if key in WORDS else float(value)
         except ValueError:
             equals = ""
-        if not joint or not colon or not equals or key not in known:
+        if not joint or not colon or not equals or key not in numbers:
             break
     else:
         if "C" in values:
             return joint, Bearing(**values)
     raise argparse.ArgumentTypeError(
-        f"expected JOINT:C=N, then more of {', '.join(known)}, such as elbow:C=15e3,C0=8e3; got "
+        f"expected JOINT:C=N, then more of {', '.join(numbers)}, such as elbow:C=15e3,C0=8e3; got "
         f"{text!r}"
     )

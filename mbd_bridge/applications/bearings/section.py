@@ -32,18 +32,18 @@ def in_short(cases: LoadCases) -> str:
     )
 
 
-def _verdicts(found: Bearings) -> str:
+def _verdicts(bearings: Bearings) -> str:
     lines = []
     for state, text, kind in (
         ("yes", "Static load rating exceeded", "bad"),
         ("open", "The motion's noise leaves open whether the static load rating is kept", "doubt"),
     ):
         names = [
-            f"{duty.title} ({_safety(duty)})" for duty in found.duties if duty.overload == state
+            f"{duty.title} ({_safety(duty)})" for duty in bearings.duties if duty.overload == state
         ]
         if names:
             lines.append(verdict(f"{text}: bearing of {', '.join(names)}.", kind))
-    lives = [duty for duty in found.duties if duty.life is not None]
+    lives = [duty for duty in bearings.duties if duty.life is not None]
     if lives:
         least = min(lives, key=lambda duty: duty.life.hours if duty.life else math.inf)
         assert least.life is not None
@@ -51,7 +51,7 @@ def _verdicts(found: Bearings) -> str:
         if least.life.least_hours is not None:
             text += f" (with the motion's noise at least {_hours(least.life.least_hours)})"
         lines.append(paragraph(f"{text}."))
-    unsure = [duty.title for duty in found.duties if not all(duty.determined[:2])]
+    unsure = [duty.title for duty in bearings.duties if not all(duty.determined[:2])]
     if unsure:
         text = "Rigid-body mechanics does not determine the loads of the bearing of"
         lines.append(verdict(f"{text} {', '.join(unsure)}: no rating life.", "doubt"))

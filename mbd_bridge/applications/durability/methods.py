@@ -32,13 +32,11 @@ def observe(
     return SpectraObserver(request.exponents, plane=request.plane, needs=needs)
 
 
-def _spectra(history: LoadHistory) -> LoadSpectra:
+@property  # type: ignore[misc]
+def spectra(history: LoadHistory) -> LoadSpectra:
     """Rainflow cycles and damage-equivalent loads of the signals."""
     found: LoadSpectra = history.results["spectra"]
     return found
-
-
-spectra = property(_spectra)
 
 
 def equivalent_band(

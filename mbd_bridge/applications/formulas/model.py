@@ -50,16 +50,16 @@ def forms_of(graph: Graph, algebra: Algebra, inputs: Mapping[str, list[Form]]) -
     ----------
     inputs : the components of each input
     """
-    found: list[Form] = []
+    forms: list[Form] = []
     do = _operations(algebra)
     for node in graph.nodes:
         op = node[0]
         if op == "input":
-            found.append(inputs[node[1]][node[2]])
+            forms.append(inputs[node[1]][node[2]])
         elif op == "const":
-            found.append(algebra.constant(float(node[1])))
+            forms.append(algebra.constant(float(node[1])))
         elif op in do:
-            found.append(do[op](*(found[k] for k in node[1:])))
+            forms.append(do[op](*(forms[k] for k in node[1:])))
         else:
             raise ModelError(
                 f"the equations have the operation {op!r}, which a symbolic model has not; it is "
@@ -68,7 +68,7 @@ def forms_of(graph: Graph, algebra: Algebra, inputs: Mapping[str, list[Form]]) -
     arrays = []
     for indices, shape in zip(graph.outputs, graph.shapes, strict=True):
         array = np.empty(len(indices), dtype=object)
-        array[:] = [found[k] for k in indices]
+        array[:] = [forms[k] for k in indices]
         arrays.append(array.reshape(shape))
     return arrays
 
@@ -343,30 +343,30 @@ def _parameters(model: Model, wanted: Iterable[str] | str | None) -> Parameters:
 
 def _values(model: Model) -> dict[str, Any]:
     """Return what can be a symbol, and is not zero."""
-    said = model.description
-    bent = {one.link for one in said.flexible}
-    found: dict[str, Any] = {}
-    for link in said.links:
+    description = model.description
+    bent = {one.link for one in description.flexible}
+    values: dict[str, Any] = {}
+    for link in description.links:
         if link.inertia is None or link.name in bent:
             continue
-        found[f"{link.name}.mass"] = link.inertia.mass
-        found[f"{link.name}.centre"] = link.inertia.centre
-        found[f"{link.name}.inertia"] = link.inertia.central[None]
-    for joint in said.joints:
+        values[f"{link.name}.mass"] = link.inertia.mass
+        values[f"{link.name}.centre"] = link.inertia.centre
+        values[f"{link.name}.inertia"] = link.inertia.central[None]
+    for joint in description.joints:
         if joint.parent not in bent:
-            found[f"{joint.name}.xyz"] = joint.origin.translation
-    for loop in said.loops:
+            values[f"{joint.name}.xyz"] = joint.origin.translation
+    for loop in description.loops:
         for side in ("predecessor", "successor"):
             end = getattr(loop, side)
             if end.link not in bent:
-                found[f"{loop.name}.{side}.xyz"] = end.frame.translation
+                values[f"{loop.name}.{side}.xyz"] = end.frame.translation
         if loop.length is not None:
-            found[f"{loop.name}.length"] = loop.length
-    found["gravity"] = model.gravity
-    return {name: value for name, value in found.items() if np.any(value)}
+            values[f"{loop.name}.length"] = loop.length
+    values["gravity"] = model.gravity
+    return {name: value for name, value in values.items() if np.any(value)}
 
 
-def _rounded(said: Description) -> Description:
+def _rounded(description: Description) -> Description:
     """Return a description whose quarter turns are exact."""
 
     def frame(one: Frame) -> Frame:
@@ -384,7 +384,11 @@ def _rounded(said: Description) -> Description:
     def loop(one: Loop) -> Loop:
         return replace(one, predecessor=end(one.predecessor), successor=end(one.successor))
 
-    return replace(said, joints=tuple(map(joint, said.joints)), loops=tuple(map(loop, said.loops)))
+    return replace(
+        description,
+        joints=tuple(map(joint, description.joints)),
+        loops=tuple(map(loop, description.loops)),
+    )
 
 
 # What LeeJoo90 looks at first: blocks, zeros and savings of the equations.
@@ -460,18 +464,18 @@ class Structure:
         return rows
 
 
-def structure(found: SymbolicModel, coordinates: Iterable[str] | None = None) -> Structure:
+def structure(model: SymbolicModel, coordinates: Iterable[str] | None = None) -> Structure:
     """Return the structure of a mechanism's equations.
 
     Parameters
     ----------
     coordinates : names: of these rows and columns alone, in this order
     """
-    names = chosen_names("coordinates", coordinates, found.names, "coordinate", ModelError)
-    rows = [found.names.index(name) for name in names]
-    C, n = found.C[np.ix_(rows, rows, rows)], len(rows)
+    names = chosen_names("coordinates", coordinates, model.names, "coordinate", ModelError)
+    rows = [model.names.index(name) for name in names]
+    C, n = model.C[np.ix_(rows, rows, rows)], len(rows)
     upper = [C[i, j, k] for i in range(n) for j in range(n) for k in range(j, n)]
-    kinds = {_kind(one): one for one in upper if one}
+    kinds = {_kind(form): form for form in upper if form}
     of_34 = [C[i, j, i] for i in range(n) for j in range(i + 1)]
     pairs = [
         (C[i, j, k], C[k, j, i])
@@ -479,21 +483,21 @@ def structure(found: SymbolicModel, coordinates: Iterable[str] | None = None) ->
         for k in range(i + 1, n)
         for j in range(min(i, k) + 1)
     ]
-    add = found.algebra.add
+    add = model.algebra.add
     return Structure(
         n**3,
         len(upper),
         sum(map(bool, upper)),
         len(kinds),
-        sum(not one for one in of_34),
+        sum(not form for form in of_34),
         len(of_34),
         sum(not add(a, b) for a, b in pairs),
         len(pairs),
-        sum(len(one.terms) for one in C.flat),
-        sum(len(one.terms) for one in kinds.values()),
-        _pattern(found.M[np.ix_(rows, rows)]),
+        sum(len(form.terms) for form in C.flat),
+        sum(len(form.terms) for form in kinds.values()),
+        _pattern(model.M[np.ix_(rows, rows)]),
         _pattern(C),
-        tuple(k for k, row in enumerate(rows) if row in found.elastic),
+        tuple(k for k, row in enumerate(rows) if row in model.elastic),
     )
 
 

@@ -185,15 +185,6 @@ LARGEST_NUMBER = 99_999_999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GridPoint:
-    """A point: its number, what it is, and (3,) where it is."""
-
-    number: int
-    name: str
-    point: ArrayLike
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class LoadSet:
     """Forces and moments on points that a load case takes together.
 
@@ -220,7 +211,7 @@ class Combination:
 
 def nastran_text(
     comments: Iterable[str],
-    grids: Sequence[GridPoint],
+    grids: Sequence[Point],
     loads: Sequence[LoadSet | Combination],
     system: int = 0,
 ) -> str:
@@ -235,8 +226,8 @@ def nastran_text(
     lines += _system(system)
     for grid in grids:
         lines += _comment(grid.name)
-        numbers = np.asarray(grid.point, dtype=np.float64).tolist()
-        lines += _card("GRID", _whole(grid.number), _whole(system), *map(_real, numbers))
+        numbers = np.asarray(grid.place, dtype=np.float64).tolist()
+        lines += _card("GRID", _whole(grid.number), _whole(system), *map(field, numbers))
     for load in loads:
         lines += _comment(load.name)
         lines += _combined(load) if isinstance(load, Combination) else _loads(load, system)
@@ -288,7 +279,7 @@ def _system(number: int) -> list[str]:
     origin, z, x = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
     return [
         *_comment("the link's frame; edit it to put the link where it is in your model"),
-        *_card("CORD2R", _whole(number), _whole(0), *map(_real, (*origin, *z, *x))),
+        *_card("CORD2R", _whole(number), _whole(0), *map(field, (*origin, *z, *x))),
     ]
 
 
@@ -297,13 +288,13 @@ def _loads(load: LoadSet, system: int) -> Iterator[str]:
         numbers = np.asarray(wrench, dtype=np.float64).tolist()
         for card, vector in (("FORCE", numbers[:3]), ("MOMENT", numbers[3:])):
             if any(vector):  # a vector of zeros is an error in Nastran
-                front = _whole(load.number), _whole(grid), _whole(system), _real(1.0)
-                yield from _card(card, *front, *map(_real, vector))
+                front = _whole(load.number), _whole(grid), _whole(system), field(1.0)
+                yield from _card(card, *front, *map(field, vector))
 
 
 def _combined(load: Combination) -> list[str]:
-    parts = [text for part in load.parts for text in (_real(1.0), _whole(part))]
-    return _card("LOAD", _whole(load.number), _real(1.0), *parts)
+    parts = [text for part in load.parts for text in (field(1.0), _whole(part))]
+    return _card("LOAD", _whole(load.number), field(1.0), *parts)
 
 
 def _whole(number: int) -> str:
@@ -313,10 +304,6 @@ def _whole(number: int) -> str:
             f"smaller one"
         )
     return str(number)
-
-
-def _real(value: float) -> str:
-    return field(value)
 
 
 def _card(name: str, *fields: str) -> list[str]:
@@ -423,7 +410,7 @@ def bulk_data(body: FreeBody, *, length: str = "m", first: int = 1, system: int 
     errors are zero, and vectors of zeros have no card.
     """
     outer, cases = _cases(body, length, first)
-    grids = [GridPoint(x.number, f"grid {x.number}: {x.name}", x.place) for x in cases[0].points]
+    grids = [x._replace(name=f"grid {x.number}: {x.name}") for x in cases[0].points]
     loads: list[LoadSet | Combination] = []
     for k, case in enumerate(cases):
         number = first - 1 + STEP * (k + 1)

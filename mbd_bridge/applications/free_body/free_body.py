@@ -482,7 +482,7 @@ class PeakInstants:
         -----
         Components that are nothing but rounding errors have no peak.
         """
-        found: dict[int, tuple[FreeBody, list[str]]] = {}
+        peaks: dict[int, tuple[FreeBody, list[str]]] = {}
         for (joint, component), (value, row, body) in self._found.items():
             name = f"{joint}.{component}"
             if wanted not in (None, name, joint):
@@ -490,14 +490,14 @@ class PeakInstants:
             assert self._round_off is not None
             floor = self._round_off.floor("N" if component in FORCES else "N m")
             if wanted == name or value > floor:
-                found.setdefault(row, (body, []))[1].append(name)
-        if not found:
+                peaks.setdefault(row, (body, []))[1].append(name)
+        if not peaks:
             names = [*dict.fromkeys(joint for joint, _ in self._found)]
             names += [f"{joint}.{component}" for joint, component in self._found]
             if wanted is not None and wanted not in names:
                 raise StateError(unknown_name("joint or component of the link", wanted, names))
             raise StateError("no load on the link has a peak: all are zero; give times")
-        chosen = [found[row] for row in sorted(found)]
+        chosen = [peaks[row] for row in sorted(peaks)]
         return joined(
             [body for body, _ in chosen], ["peak of " + ", ".join(names) for _, names in chosen]
         )

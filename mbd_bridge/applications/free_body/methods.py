@@ -50,23 +50,25 @@ def free_body_of(
     """
     states: tuple[Any, Any, Any] = (q.q, q.v, q.a) if isinstance(q, Motion) else (q, v, a)
     times = q.time if isinstance(q, Motion) else t
-    given = wrenches_at(
+    wrenches = wrenches_at(
         mechanism.model, options["external"], options["external_in"], times, *states[:2]
     )
-    pushes = in_link_axes(mechanism.prepared, states[0], given.by_link, given.axes)
+    pushes = in_link_axes(mechanism.prepared, states[0], wrenches.by_link, wrenches.axes)
     names = joints_of(mechanism.model, link)
     options["external"], options["external_in"] = pushes, "link"
     loads = mechanism.joint_loads(*states, names, t=times, threads=threads, check=check, **options)
     if isinstance(q, Motion):
         loads = loads.along(q.time, q.v)
-    own = pushes.get(link) if pushes else None
+    outside = pushes.get(link) if pushes else None
     own_q, own_v, own_a = states
     pushed = mechanism.prepared.wrench_of(
         mechanism.elements(options["forces"]), link, own_q, own_v, times
     )
-    own = pushed if own is None else np.asarray(own) + (0.0 if pushed is None else pushed)
+    outside = (
+        pushed if outside is None else np.asarray(outside) + (0.0 if pushed is None else pushed)
+    )
     rates = own_a if loads.a is None else loads.a
-    body = free_body(mechanism.model, link, own_q, own_v, rates, loads, external=own)
+    body = free_body(mechanism.model, link, own_q, own_v, rates, loads, external=outside)
     if check and not np.isfinite(body.sum).all():
         raise StateError("q, v, a, external: so large that the forces on the link overflow")
     return body
@@ -132,15 +134,15 @@ def compensate_sensors(
             "compensate_sensors: expected a machine without loops; in a loop the load before a "
             "link is not that of what hangs on it"
         )
-    given = np.zeros(6) if bias is None else finite_numbers("bias", bias, (6,))
+    stated_bias = np.zeros(6) if bias is None else finite_numbers("bias", bias, (6,))
     if untouched is not None:
         begin, end = finite_numbers("untouched", untouched, (2,)).tolist()
         untouched = on_clock(begin, motion.time[0]), on_clock(end, motion.time[0])
     forces = []
     for force in readings.forces:
         where = f"readings on {force.link}"
-        told = (force.reference, tuple(force.point), force.abscissa.is_time)
-        if told != ("link", (0.0, 0.0, 0.0), True):
+        frame = (force.reference, tuple(force.point), force.abscissa.is_time)
+        if frame != ("link", (0.0, 0.0, 0.0), True):
             raise StateError(f"{where}: expected the link's axes, its origin, rows over time")
         inside = (force.x >= motion.time[0]) & (force.x <= motion.time[-1])
         if not inside.all():
@@ -150,11 +152,11 @@ def compensate_sensors(
                 f"{ends[2]} to {ends[3]} s"
             )
         free = force.wrenches + _weight(machine, force.link, motion, force.x)
-        own = given if untouched is None else _mean(where, free, force.x, untouched)
+        force_bias = stated_bias if untouched is None else _mean(where, free, force.x, untouched)
         said = f"{force.source}, weight and inertia behind it taken away"
         if bias is not None or untouched is not None:
-            said += f", bias ({', '.join(f'{x:.4g}' for x in own)}) N, N m"
-        forces.append(replace(force, wrenches=free - own, source=said))
+            said += f", bias ({', '.join(f'{x:.4g}' for x in force_bias)}) N, N m"
+        forces.append(replace(force, wrenches=free - force_bias, source=said))
     return ExternalForces(readings.model, tuple(forces), readings.notes)
 
 

@@ -192,21 +192,21 @@ def spread(
     motion : of the origin of the link's frame
     q, v, a : (K, n)
     """
-    own, count = parts.slices, len(parts.points)
+    lumps, count = parts.slices, len(parts.points)
     gravity, inertia = np.zeros((2, len(q), count, 6))
     for k in range(len(q)):
         at = amplitudes(part, q[k], v[k])
         rates = (at.alpha, at.rate, amplitude_accelerations(part, at, v[k], a[k]))
-        rho, rho_dot, rho_ddot = (np.tensordot(one, own.u, 1) for one in rates)
-        D, D_dot, D_ddot = (np.tensordot(one, own.turn, 1) for one in rates)
+        rho, rho_dot, rho_ddot = (np.tensordot(one, lumps.u, 1) for one in rates)
+        D, D_dot, D_ddot = (np.tensordot(one, lumps.turn, 1) for one in rates)
         spin = np.cross(motion.omega[k], np.eye(3)).T  # ω̃
         field = np.cross(motion.alpha[k], np.eye(3)).T + spin @ spin
         A = motion.acceleration[k] + rho @ field.T + 2.0 * rho_dot @ spin.T + rho_ddot
         W = field @ D + 2.0 * spin @ D_dot + D_ddot
-        mass = own.mass
+        mass = lumps.mass
         force = -(mass[:, None] * A if mass.ndim == 1 else mass @ A)
         weight = (mass if mass.ndim == 1 else mass.sum(axis=1))[:, None] * motion.gravity[k]
-        turning = -np.einsum("ijk,nja,nab,nkb->ni", PERMUTATION, D, own.second, W)
+        turning = -np.einsum("ijk,nja,nab,nkb->ni", PERMUTATION, D, lumps.second, W)
         arms = rho - parts.points[parts.node]
         for out, f, n in ((gravity, weight, 0.0), (inertia, force, turning)):
             np.add.at(out[k], parts.node, np.hstack([f, n + np.cross(arms, f)]))

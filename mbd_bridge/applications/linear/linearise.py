@@ -174,11 +174,11 @@ def linearise(
     at = terms(q0, v0, a0, z0, lam)
     requested = _places(model, name_list("coordinates", coordinates, "displacements"))
     parts = independent(model, at, terms.positions, *requested)
-    own = _Own(at, parts)
-    B, of_inputs = _inputs(system, at, own, inputs)
+    reduced = _Own(at, parts)
+    B, of_inputs = _inputs(system, at, reduced, inputs)
     states = _state_names(system, parts)
-    A, acceleration = own.A(), own.accelerations()
-    rows = _rows(system, own, A, B, acceleration)
+    A, acceleration = reduced.A(), reduced.accelerations()
+    rows = _rows(system, reduced, A, B, acceleration)
     chosen = list(states)
     if outputs is not None:
         chosen = list(
@@ -197,13 +197,13 @@ def linearise(
         state_units=tuple(states.values()),
         input_units=tuple(of_inputs.values()),
         output_units=tuple(rows[name][2] for name in chosen),
-        mass=own.mass,
-        damping=own.damping,
-        stiffness=own.stiffness,
+        mass=reduced.mass,
+        damping=reduced.damping,
+        stiffness=reduced.stiffness,
         q=q0,
         v=v0,
         z=z0,
-        displacements=np.hstack([parts.positions.T, np.zeros((model.nv, len(A) - own.np))]),
+        displacements=np.hstack([parts.positions.T, np.zeros((model.nv, len(A) - reduced.np))]),
         unsteady=float(np.abs(a0 / model.velocity_scale).max(initial=0.0)),
         model=model,
     )
@@ -279,12 +279,12 @@ def _state_names(system: System, parts: Independent) -> dict[str, str]:
 
 
 def _inputs(
-    system: System, at: Values, own: _Own, requested: Sequence[str] | str | None
+    system: System, at: Values, reduced: _Own, requested: Sequence[str] | str | None
 ) -> tuple[Array, dict[str, str]]:
     """Return B, and names and units of the inputs."""
     model, held = system.model, system.inputs_by_name
     if requested is None:
-        names = [*held, *(model.velocity_names[k] for k in own.parts.velocities.free)]
+        names = [*held, *(model.velocity_names[k] for k in reduced.parts.velocities.free)]
     else:
         names = list(name_list("inputs", requested, "velocities or inputs of the system"))
     forces, rates, units = [], [], {}
@@ -303,13 +303,13 @@ def _inputs(
         elif name in model.velocity_names:
             k = model.velocity_names.index(name)
             forces.append(np.eye(model.nv)[k])
-            rates.append(np.zeros(own.nz))
+            rates.append(np.zeros(reduced.nz))
             units[name] = FORCE_UNIT[units_of(model)[k]]
         else:
             known = [*held, *model.velocity_names]
             raise StateError(f"inputs: {unknown_name('input', name, known)}")
     pushes = np.array(forces).reshape(len(forces), model.nv).T
-    return own.B(pushes, np.array(rates).reshape(len(rates), own.nz).T), units
+    return reduced.B(pushes, np.array(rates).reshape(len(rates), reduced.nz).T), units
 
 
 class _Row(NamedTuple):
@@ -318,16 +318,18 @@ class _Row(NamedTuple):
     unit: str
 
 
-def _rows(system: System, own: _Own, A: Array, B: Array, follows: Array) -> dict[str, _Row]:
+def _rows(system: System, reduced: _Own, A: Array, B: Array, follows: Array) -> dict[str, _Row]:
     """Return what can be an output, by name."""
     model, none = system.model, np.zeros(B.shape[1])
-    T, rates = own.parts.velocities.T, slice(own.np, own.n - own.nz)
-    found = {}
+    T, rates = reduced.parts.velocities.T, slice(reduced.np, reduced.n - reduced.nz)
+    rows = {}
     for k, unit in enumerate(units_of(model)):
-        found[displacement_names(model)[k]] = _Row(own.shift[k], none, unit)
-        found[rate_names(model)[k]] = _Row(own.change[k], none, unit + "/s")
+        rows[displacement_names(model)[k]] = _Row(reduced.shift[k], none, unit)
+        rows[rate_names(model)[k]] = _Row(reduced.change[k], none, unit + "/s")
         C, D = T[k] @ A[rates] + follows[k], T[k] @ B[rates]
-        found[acceleration_names(model)[k]] = _Row(C, D, unit + "/s^2")
+        rows[acceleration_names(model)[k]] = _Row(C, D, unit + "/s^2")
     for k, name in enumerate(system.states.names):
-        found[name] = _Row(np.eye(own.n)[own.n - own.nz + k], none, system.states.units[k])
-    return found
+        rows[name] = _Row(
+            np.eye(reduced.n)[reduced.n - reduced.nz + k], none, system.states.units[k]
+        )
+    return rows

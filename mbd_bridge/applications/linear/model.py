@@ -93,23 +93,23 @@ class Mode:
 
 def modes_of(A: Array, names: tuple[str, ...]) -> tuple[Mode, ...]:
     """Return the modes, the least stable first; a pair is one."""
-    found = []
+    modes = []
     A, blocks = _blocks(A)
     for members, later in blocks:
         values, vectors = np.linalg.eig(A[np.ix_(members, members)])
         for value, vector in zip(values, vectors.T, strict=True):
             if value.imag < 0.0:
                 continue
-            own = vector / vector[int(np.argmax(np.abs(vector)))]
+            of_block = vector / vector[int(np.argmax(np.abs(vector)))]
             shape = np.zeros(len(A), dtype=complex)
-            shape[members] = own
+            shape[members] = of_block
             if later:  # what the block drives follows it
-                driven = A[np.ix_(later, members)] @ own
+                driven = A[np.ix_(later, members)] @ of_block
                 inner = A[np.ix_(later, later)] - value * np.eye(len(later))
                 shape[later] = np.linalg.lstsq(inner, -driven, rcond=None)[0]
             states = tuple(names[k] for k in members)
-            found.append(Mode(complex(value), shape, states, names))
-    return tuple(sorted(found, key=lambda mode: (-mode.eigenvalue.real, -mode.eigenvalue.imag)))
+            modes.append(Mode(complex(value), shape, states, names))
+    return tuple(sorted(modes, key=lambda mode: (-mode.eigenvalue.real, -mode.eigenvalue.imag)))
 
 
 def eigenvalues_of(A: Array) -> Complex:

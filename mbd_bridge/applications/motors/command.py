@@ -134,35 +134,37 @@ def _with_options(robot: Mechanism, options: argparse.Namespace) -> Mechanism:
     """Return the machine with the actuators that the options give."""
     from mbd_bridge.applications.motors import Actuator, Actuators
 
-    given = {
+    stated = {
         name: values for name in OPTIONS if (values := getattr(options, name.replace("-", "_")))
     }
-    if not given:
+    if not stated:
         return robot
-    known = Actuators() if robot.stated_actuators is None else robot.stated_actuators
-    found = {one.joint: one for one in known}
-    every = [one.joint for one in robot.actuators] or [*found]
-    for name, values in given.items():
+    actuators = Actuators() if robot.stated_actuators is None else robot.stated_actuators
+    by_joint = {one.joint: one for one in actuators}
+    every = [one.joint for one in robot.actuators] or [*by_joint]
+    for name, values in stated.items():
         for joint, numbers in values:
             for one in every if joint == "all" else [joint]:
-                found[one] = _changed(found.get(one, Actuator(one)), name, numbers)
-    return robot.with_actuators(Actuators.of(robot, Actuators((*found.values(),), known.use)))
+                by_joint[one] = _changed(by_joint.get(one, Actuator(one)), name, numbers)
+    return robot.with_actuators(
+        Actuators.of(robot, Actuators((*by_joint.values(),), actuators.use))
+    )
 
 
-def _changed(one: Actuator, name: str, numbers: tuple[float, ...]) -> Actuator:
+def _changed(actuator: Actuator, name: str, numbers: tuple[float, ...]) -> Actuator:
     from mbd_bridge.applications.motors import Efficiency, Friction
 
     key = name.replace("-", "_")
     if key in ("continuous", "peak", "max_speed"):
         limits: dict[str, Any] = {key: numbers[0]}
-        return replace(one, curve=replace(one.curve, **limits))
+        return replace(actuator, curve=replace(actuator.curve, **limits))
     value: Any = numbers[0]
     if key == "efficiency":
         value = Efficiency(*numbers)
     elif key.endswith("friction"):
         value = Friction(*numbers)
     field: dict[str, Any] = {key: value}
-    return replace(one, **field)
+    return replace(actuator, **field)
 
 
 def _assigned(most: int, meaning: str) -> Any:

@@ -402,7 +402,7 @@ class DutyCounter:
         uses += [
             self._use(x, *self._uses[x]) for x in (PEAK, SPEED, EFFORT, VELOCITY) if x in self._uses
         ]
-        known = [use.name for use in uses]
+        limited = [use.name for use in uses]
         peak, fastest = largest["torque"], largest["fastest"]
         motoring, braking = (largest[x]._replace(band=None) for x in ("motoring", "braking"))
         if not self._known:
@@ -422,7 +422,7 @@ class DutyCounter:
             braking,
             Energies(**{name: sums[name] for name in ENERGIES}),
             tuple(uses),
-            tuple(name for name in (CONTINUOUS, PEAK, SPEED) if name not in known),
+            tuple(name for name in (CONTINUOUS, PEAK, SPEED) if name not in limited),
             time,
             speed,
             torque,

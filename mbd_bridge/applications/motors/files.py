@@ -79,12 +79,12 @@ def actuated_coordinates(model: Model, actuated: Iterable[str] | None = None) ->
         joints = set(named)
     else:
         joints = {joint.name for joint in model.joints}
-    found: list[str] = []
+    names: list[str] = []
     for joint in model.joints[1:]:
         quaternion = joint.type.nq > joint.type.nv
         if joint.moving and joint.follows is None and joint.name in joints and not quaternion:
-            found += [joint.name + suffix for suffix in joint.type.velocities]
-    return tuple(found)
+            names += [joint.name + suffix for suffix in joint.type.velocities]
+    return tuple(names)
 
 
 def completed(
@@ -102,27 +102,29 @@ def completed(
     elements : force elements that act: friction among them is part of the joint's actuation
         already, and not counted twice
     """
-    by_name = {one.joint: one for one in given}
+    by_name = {actuator.joint: actuator for actuator in given}
     owners = _owners(model)
     described = {joint.name: joint for joint in model.description.joints}
-    gears = {one.joint: one for one in model.description.transmissions}
+    gears = {actuator.joint: actuator for actuator in model.description.transmissions}
     acting = replaced_by(model, elements)
-    found = []
+    actuators = []
     for name in names:
         owner = owners[name]
-        one = by_name.get(name, Actuator(name))
-        one = _with_friction(one, described.get(owner), owner, acting, use)
+        actuator = by_name.get(name, Actuator(name))
+        actuator = _with_friction(actuator, described.get(owner), owner, acting, use)
         if use.transmissions and name == owner and owner in gears:
-            one = _with_gears(one, gears[owner])
+            actuator = _with_gears(actuator, gears[owner])
         if use.limits and name in described:
             limits = described[name].limits
-            one = replace(
-                one,
-                effort=one.effort if one.effort is not None else limits.effort or None,
-                velocity=one.velocity if one.velocity is not None else limits.velocity or None,
+            actuator = replace(
+                actuator,
+                effort=actuator.effort if actuator.effort is not None else limits.effort or None,
+                velocity=actuator.velocity
+                if actuator.velocity is not None
+                else limits.velocity or None,
             )
-        found.append(one.bind(model))
-    return tuple(found)
+        actuators.append(actuator.bind(model))
+    return tuple(actuators)
 
 
 def _owners(model: Model) -> Mapping[str, str]:
@@ -136,33 +138,37 @@ def _owners(model: Model) -> Mapping[str, str]:
 
 
 def _with_friction(
-    one: Actuator, joint: Joint | None, owner: str, acting: Replaced, use: FromFile
+    actuator: Actuator, joint: Joint | None, owner: str, acting: Replaced, use: FromFile
 ) -> Actuator:
     elements = [kind for kind in ("friction", "damping") if (kind, owner) in acting]
-    if elements and one.joint_friction:
+    if elements and actuator.joint_friction:
         raise StateError(
-            f"actuator of {one.joint!r}: joint_friction: a force element is friction in this joint "
-            f"too, and it would count twice; remove one of them"
+            f"actuator of {actuator.joint!r}: joint_friction: a force element is friction in this "
+            f"joint too, and it would count twice; remove one of them"
         )
     if elements:
-        one = replace(_sourced(one, "friction", "by force elements"), friction_elements=True)
-    if one.joint_friction is not None or joint is None or not use.dynamics:
-        return one
+        actuator = replace(
+            _sourced(actuator, "friction", "by force elements"), friction_elements=True
+        )
+    if actuator.joint_friction is not None or joint is None or not use.dynamics:
+        return actuator
     coulomb = 0.0 if "friction" in elements else joint.friction
     viscous = 0.0 if "damping" in elements else joint.damping
     if not coulomb and not viscous:
-        return one
+        return actuator
     kinds = [kind for kind, x in (("friction", coulomb), ("damping", viscous)) if x]
     source = f"{' and '.join(kinds)} of the file's <dynamics>"
-    return replace(_sourced(one, "friction", source), joint_friction=Friction(coulomb, viscous))
+    return replace(
+        _sourced(actuator, "friction", source), joint_friction=Friction(coulomb, viscous)
+    )
 
 
-def _with_gears(one: Actuator, gears: Transmission) -> Actuator:
-    place = f"transmission {gears.name!r}"
+def _with_gears(actuator: Actuator, gears: Transmission) -> Actuator:
+    transmission = f"transmission {gears.name!r}"
     if gears.problem:
-        problem = f"{place} not read: {gears.problem}"
-        return _sourced(one, "rotors", problem)
-    ratio, inertia, used = one.ratio, one.rotor_inertia, list[str]()
+        problem = f"{transmission} not read: {gears.problem}"
+        return _sourced(actuator, "rotors", problem)
+    ratio, inertia, used = actuator.ratio, actuator.rotor_inertia, list[str]()
     if ratio is None and gears.reduction is not None:
         ratio = gears.reduction
         used.append(f"ratio {ratio:g}")
@@ -170,9 +176,9 @@ def _with_gears(one: Actuator, gears: Transmission) -> Actuator:
         inertia = gears.rotor_inertia
         used.append(f"rotor inertia {inertia:g} kg m²")
     if not used:
-        return one
-    said = f"{' and '.join(used)} of {place}"
-    return replace(_sourced(one, "rotors", said), ratio=ratio, rotor_inertia=inertia)
+        return actuator
+    source = f"{' and '.join(used)} of {transmission}"
+    return replace(_sourced(actuator, "rotors", source), ratio=ratio, rotor_inertia=inertia)
 
 
 def _sourced(one: Actuator, topic: str, text: str) -> Actuator:
@@ -224,14 +230,14 @@ class Actuators:
             entries = () if given is None else tuple(given)
         except TypeError:  # also of arrays without a dimension
             raise StateError(f"{expected}, got {given!r:.60}") from None
-        found: dict[str, Actuator] = {}
-        for one in entries:
-            if not isinstance(one, Actuator):
-                raise StateError(f"{expected}, got {one!r:.60} in it")
-            if one.joint in found:
-                raise StateError(f"actuators: {one.joint!r} has two; remove one of them")
-            found[one.joint] = one.bind(model)
-        return Actuators(tuple(found.values()), use)
+        by_joint: dict[str, Actuator] = {}
+        for actuator in entries:
+            if not isinstance(actuator, Actuator):
+                raise StateError(f"{expected}, got {actuator!r:.60} in it")
+            if actuator.joint in by_joint:
+                raise StateError(f"actuators: {actuator.joint!r} has two; remove one of them")
+            by_joint[actuator.joint] = actuator.bind(model)
+        return Actuators(tuple(by_joint.values()), use)
 
     def __iter__(self) -> Iterator[Actuator]:
         return iter(self.entries)
@@ -273,13 +279,13 @@ def save_actuators(path: str | os.PathLike[str], actuators: Actuators | Iterable
         out.write(yaml_text(content))
 
 
-def _plain(one: Actuator) -> dict[str, Any]:
+def _plain(actuator: Actuator) -> dict[str, Any]:
     """Return what an entry of a file says of an actuator."""
-    if not isinstance(one, Actuator):
-        raise StateError(f"actuators: expected actuators, got {one!r:.60}")
-    said: dict[str, Any] = {"joint": one.joint}
-    values = {name: getattr(one, name, None) for name in (*NUMBERS, "efficiency", *FRICTIONS)}
-    values |= {name: getattr(one.curve, name) for name in (*CURVES, "max_speed")}
+    if not isinstance(actuator, Actuator):
+        raise StateError(f"actuators: expected actuators, got {actuator!r:.60}")
+    entry: dict[str, Any] = {"joint": actuator.joint}
+    values = {name: getattr(actuator, name, None) for name in (*NUMBERS, "efficiency", *FRICTIONS)}
+    values |= {name: getattr(actuator.curve, name) for name in (*CURVES, "max_speed")}
     for name, value in values.items():
         if isinstance(value, Efficiency):
             value = {key: x for key, x in asdict(value).items() if x is not None}
@@ -288,13 +294,13 @@ def _plain(one: Actuator) -> dict[str, Any]:
         elif isinstance(value, TorqueCurve):
             value = {"speed": list(value.speed), "torque": list(value.torque)}
         if value is not None:
-            said[name] = value
-    return said
+            entry[name] = value
+    return entry
 
 
 def _actuator(entry: Entry, model: Model) -> Actuator:
     name = entry.name.text()
-    one = _checked(Actuator(name), model, entry.name, entry.node.name)
+    actuator = _checked(Actuator(name), model, entry.name, entry.node.name)
     curve: dict[str, Any] = {}
     fields: dict[str, Any] = {}
     for key, node in entry.fields.items():
@@ -306,7 +312,7 @@ def _actuator(entry: Entry, model: Model) -> Actuator:
         else:
             fields |= alone
         _checked(Actuator(name, **alone), model, here, here.name)
-    return replace(one, **fields, curve=MotorCurve(**curve)).bind(model)
+    return replace(actuator, **fields, curve=MotorCurve(**curve)).bind(model)
 
 
 def _checked(one: Actuator, model: Model, node: Node, name: str) -> Actuator:

@@ -187,20 +187,20 @@ class MotorsObserver:
 
     def add(self, motion: Motion, loads: JointLoads) -> None:
         """Take in the next piece."""
-        found, known = self._states(motion, loads), loads.uncertainty
-        for counter, states in zip(self._counters, found, strict=True):
+        of_motors, uncertainty = self._states(motion, loads), loads.uncertainty
+        for counter, states in zip(self._counters, of_motors, strict=True):
             if not np.abs(states.torque).max(initial=0.0) < LARGEST:
                 raise StateError(
                     f"the torque of {counter.actuator.joint!r} is so large that its square is no "
                     f"number; check the units of the motion and of the external forces"
                 )
-        off = None if known is None or known.needed is None else known.needed
+        off = None if uncertainty is None or uncertainty.needed is None else uncertainty.needed
         if off is not None:
-            off = off.reshape(len(motion.time), len(found), -1)
-        for k, (counter, states) in enumerate(zip(self._counters, found, strict=True)):
+            off = off.reshape(len(motion.time), len(of_motors), -1)
+        for k, (counter, states) in enumerate(zip(self._counters, of_motors, strict=True)):
             counter.add(states, None if off is None else off[:, k])
         if self._see is not None:
-            self._see(self.result(), motion.time, found)
+            self._see(self.result(), motion.time, of_motors)
 
     def _uncertain(self, motion: Motion, loads: JointLoads) -> Floats:
         return np.hstack([states.uncertain for states in self._states(motion, loads)])
@@ -353,12 +353,10 @@ def observe(
     return MotorsObserver(run.model, mechanism.moved_by(efforts(run)))
 
 
-def _motors(history: LoadHistory) -> Motors | None:
+@property  # type: ignore[misc]
+def motors_of_history(history: LoadHistory) -> Motors | None:
     """What motors have to do, where that was computed, or None."""
     return history.results.get("motors")
-
-
-motors_of_history = property(_motors)
 
 
 # Pictures of motors: torque over speed at the shaft, with the motor's curve.

@@ -441,24 +441,27 @@ class LoadsOfStates(Variants):
         v = _filled(np.zeros(model.nv), model.velocity_names, variants.v, number)
         a = _filled(np.zeros(model.nv), model.velocity_names, variants.a, number)
         loads = self._solver(variants)(q, v, a, check=False)
-        found = {}
+        outputs = {}
         for name, quantity in self.quantities.items():
             k = loads.joints.index(quantity.name)
             if quantity.kind == "actuation":
-                own = loads.actuation_of[k]
-                vectors, unique = loads.actuation[..., own], loads.actuation_unique[..., own]
+                along = loads.actuation_of[k]
+                vectors, unique = (
+                    loads.actuation[..., along],
+                    loads.actuation_unique[..., along],
+                )
             else:
                 vectors = getattr(loads, quantity.kind)[..., k, :]
                 half = slice(0, 3) if quantity.kind == "force" else slice(3, 6)
                 unique = loads.unique[..., k, half]
-            found[name] = quantity.sizes(vectors, unique)
-        without = np.array([~np.isfinite(values) for values in found.values()])
+            outputs[name] = quantity.sizes(vectors, unique)
+        without = np.array([~np.isfinite(values) for values in outputs.values()])
         sentences = [FINISHED] * number
         for variant in np.flatnonzero(without.any(axis=0)).tolist():
-            names = ", ".join(itertools.compress(found, without[:, variant]))
+            names = ", ".join(itertools.compress(outputs, without[:, variant]))
             sentences[variant] = f"no number: {names}"
-        found[FINISHED] = (~without.any(axis=0)).astype(float)
-        return found, sentences
+        outputs[FINISHED] = (~without.any(axis=0)).astype(float)
+        return outputs, sentences
 
     def _solver(self, variants: Varied) -> LoadSolver:
         model = self.model

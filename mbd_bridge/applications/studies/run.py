@@ -247,21 +247,21 @@ def study(
         "variables", options["variables"], "of the factors' values by name"
     )
     folder, duration = options["folder"], options["duration"]
-    place = None if folder is None else Path(file_path("folder", folder))
+    parts_folder = None if folder is None else Path(file_path("folder", folder))
     acts: dict[str, Any] = {**part(GivenActsOptions, options)}
     acts["effort_limits"] = flag("effort_limits", options["effort_limits"]) or None
     if options["external"] is None:
         acts["external_in"] = None
-    given = {name: value for name, value in acts.items() if value is not None}
+    acting = {name: value for name, value in acts.items() if value is not None}
     evaluate: Evaluate
     if isinstance(machine, System) or hasattr(machine, "model"):
         named = _named(options["outputs"])
-        own, given = _held(machine, given)
+        mechanism, acting = _held(machine, acting)
         start = {
             name: real_number(f"near: {name}", value, "a number")
             for name, value in by_name("near", options["near"], "{'crank': 0.5}").items()
         }
-        shared = own, given, named, start, variables
+        shared = mechanism, acting, named, start, variables
         if duration is None:
             evaluate = LoadsOfStates(*shared)
         else:
@@ -269,7 +269,7 @@ def study(
             how = options["step"], options["every"], options["integrator"], options["threads"]
             evaluate = Motions(*shared, seconds, *how)
     elif callable(machine):
-        if given or options["outputs"] or options["near"] or duration is not None:
+        if acting or options["outputs"] or options["near"] or duration is not None:
             raise StateError(
                 "a function computes its outputs itself: leave duration, outputs, near and what "
                 "acts out, or give a mechanism"
@@ -279,12 +279,12 @@ def study(
         raise StateError(
             f"machine: expected a Mechanism, a System or a function, got {type(machine).__name__}"
         )
-    kept = None if place is None else Parts(place).made()
-    digest = "" if kept is None else digest_of(evaluate)
+    parts = None if parts_folder is None else Parts(parts_folder).made()
+    digest = "" if parts is None else digest_of(evaluate)
     _check_numbers(evaluate, design)
     _try_some(evaluate, design)
     runner = _Runner(
-        evaluate, design, kept, digest, batch, *_usable(options["executor"], ahead), progress
+        evaluate, design, parts, digest, batch, *_usable(options["executor"], ahead), progress
     )
     return runner.result()
 
@@ -305,21 +305,21 @@ def _usable(executor: Any, ahead: int | None) -> tuple[int, Executor | None]:
 def _named(outputs: Mapping[str, Output] | Sequence[str] | None) -> dict[str, Output]:
     """Return the outputs by name; phrases in a list are their own names."""
     if isinstance(outputs, Mapping):
-        found = dict(outputs)
+        chosen = dict(outputs)
     else:
         phrases = () if outputs is None else name_list("outputs", outputs, "outputs")
-        found = dict(zip(phrases, phrases, strict=True))
-    for name, one in found.items():
-        if not (isinstance(name, str) and (isinstance(one, str) or callable(one))):
+        chosen = dict(zip(phrases, phrases, strict=True))
+    for name, phrase in chosen.items():
+        if not (isinstance(name, str) and (isinstance(phrase, str) or callable(phrase))):
             raise StateError(
                 f"outputs: expected phrases such as 'peak elbow.moment', or functions, by name; "
-                f"got {one!r:.60} as {name!r:.30}"
+                f"got {phrase!r:.60} as {name!r:.30}"
             )
         if name in (FINISHED, STATUS):
             raise StateError(f"outputs: {name!r} is there anyway, and says how a variant ended")
-    if not found:
+    if not chosen:
         raise StateError("outputs: expected one or more, such as ['peak elbow.moment']")
-    return found
+    return chosen
 
 
 def _held(machine: Any, given: dict[str, Any]) -> tuple[HasModel | Model, dict[str, Any]]:

@@ -226,12 +226,12 @@ class MotionCheck:
         return out
 
 
-def with_motions(found: Report, motions: Mapping[str, Report]) -> Report:
+def with_motions(report: Report, motions: Mapping[str, Report]) -> Report:
     """Return a comparison with others along motions by name, a row for the loads of all joints.
 
     There loops are closed: their loads act on the tree.
     """
-    every, where = list(found.rows), [found.at]
+    every, where = list(report.rows), [report.at]
     for name, other in motions.items():
         rows = list[Row]()
         where.append(f"{other.at} {name}".rstrip())
@@ -247,8 +247,8 @@ def with_motions(found: Report, motions: Mapping[str, Report]) -> Report:
         along = f"along {name or 'the motion'}"
         every += [replace(row, quantity=f"{row.quantity} {along}") for row in rows]
     closed = motions and all(other.rows for other in motions.values())
-    loops = () if closed else found.open_loops
-    return replace(found, rows=tuple(every), open_loops=loops, where=" and ".join(where))
+    loops = () if closed else report.open_loops
+    return replace(report, rows=tuple(every), open_loops=loops, where=" and ".join(where))
 
 
 def _push(pushes: list[dict[int, Array]], link: int, wrenches: Array) -> None:

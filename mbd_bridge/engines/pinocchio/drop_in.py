@@ -234,14 +234,14 @@ def rnea(
     else:
         tau, forces = ready.forces(pushed)(*arrays)
         ready.fill_forces(data, forces)
-    return _give(data, "tau", tau[..., ready.order])
+    return give(data, "tau", tau[..., ready.order])
 
 
 def nonLinearEffects(model: AnyModel, data: pin.Data | None, q: ArrayLike, v: ArrayLike) -> Array:
     """Return the nonlinear effects, as ``pinocchio.nonLinearEffects``."""
     model = prepared(model)
     (h,) = model.kernel("bias_forces")(model.coordinates(q), model.rates(v))
-    return _give(data, "nle", h[..., model.order])
+    return give(data, "nle", h[..., model.order])
 
 
 nle = nonLinearEffects
@@ -265,14 +265,14 @@ def aba(
     more = model.external(fext)
     q, v, tau = model.coordinates(q), model.rates(v), model.rates(tau, "tau")
     a = model.forward(bool(more))(q, v, tau, *more)[0]
-    return _give(data, "ddq", a[..., model.order])
+    return give(data, "ddq", a[..., model.order])
 
 
 def crba(model: AnyModel, data: pin.Data | None, q: ArrayLike, convention: Any = None) -> Array:
     """Return the mass matrix (nv, nv) or (N, nv, nv), as ``pinocchio.crba``."""
     model = prepared(model)
     (M,) = model.kernel("mass_matrix")(model.coordinates(q))
-    return _give(data, "M", M[..., model.order, :][..., model.order])
+    return give(data, "M", M[..., model.order, :][..., model.order])
 
 
 def joint_forces(
@@ -305,8 +305,9 @@ def _last(name: str, value: ArrayLike, count: int) -> Array:
     return array
 
 
-def _give(data: pin.Data | None, field: str, value: Array) -> Array:
-    dimensions = {"tau": 1, "nle": 1, "ddq": 1, "M": 2}[field]
+def give(data: pin.Data | None, field: str, value: Array) -> Array:
+    """Return a result, put into pinocchio's data where it is that of one state."""
+    dimensions = {"tau": 1, "nle": 1, "g": 1, "ddq": 1, "M": 2, "Minv": 2}[field]
     if data is not None and value.ndim == dimensions:
         setattr(data, field, value)
     return value
@@ -393,10 +394,7 @@ def _regressor(model: PreparedModel) -> Kernel:
 
 def computeMinverse(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the inverse of the mass matrix, as ``pinocchio``'s function: ``data.Minv``."""
-    inverse = np.linalg.inv(crba(model, None, q))
-    if data is not None and inverse.ndim == 2:
-        data.Minv = inverse
-    return inverse
+    return give(data, "Minv", np.linalg.inv(crba(model, None, q)))
 
 
 def computeGeneralizedGravityDerivatives(

@@ -18,6 +18,7 @@ from mbd_bridge.base.errors import ModelError, whole_number
 from mbd_bridge.engines.pinocchio.drop_in import (
     AnyModel,
     PreparedModel,
+    give,
     nle,
     prepared,
 )
@@ -223,10 +224,8 @@ def computeMechanicalEnergy(
 def computeGeneralizedGravity(model: AnyModel, data: pin.Data | None, q: ArrayLike) -> Array:
     """Return the torques (nv,) or (N, nv) that hold the mechanism at rest."""
     model = prepared(model)
-    g = nle(model, None, q, np.zeros((*np.shape(q)[:-1], model.twin.model.nv)))
-    if data is not None and g.ndim == 1:
-        data.g = g
-    return g
+    still = np.zeros((*np.shape(q)[:-1], model.twin.model.nv))
+    return give(data, "g", nle(model, None, q, still))
 
 
 def _energy(data: pin.Data | None, field: str, value: Array) -> Any:

@@ -484,23 +484,23 @@ class Stepper(Extended):
 
     def _time_step(self, world: Frame) -> float:
         """Return pybullet's step, s; refuse what would not be the same physics."""
-        found = self.client.getPhysicsEngineParameters()
-        if found["useRealTimeSimulation"]:
+        settings = self.client.getPhysicsEngineParameters()
+        if settings["useRealTimeSimulation"]:
             raise StateError("pybullet steps by itself: setRealTimeSimulation(0)")
-        if found["numSubSteps"] > 1:
+        if settings["numSubSteps"] > 1:
             raise StateError(
-                f"pybullet takes {found['numSubSteps']} substeps a step and tells the contact "
+                f"pybullet takes {settings['numSubSteps']} substeps a step and tells the contact "
                 f"forces of the last one only: setPhysicsEngineParameter(numSubSteps=0) and a "
                 f"shorter setTimeStep"
             )
-        gravity = gravity_in(world, found)
+        gravity = gravity_in(world, settings)
         if np.abs(gravity - self.model.gravity).max() > SAME:
             raise StateError(
                 f"pybullet's gravity is {gravity.round(6).tolist()} m/s² in the mechanism's axes; "
                 f"the mechanism's {self.model.gravity.tolist()}: "
                 f"pybullet.setGravity(...), or mbd.load(..., gravity=...)"
             )
-        return float(found["fixedTimeStep"])
+        return float(settings["fixedTimeStep"])
 
     def _forces(self, torque: Torque) -> Array:
         model = self.model
@@ -521,7 +521,7 @@ class Stepper(Extended):
     def _wrenches(self, external: External | None, external_in: str) -> dict[int, Array]:
         """Return wrenches on links about the world's origin, by link."""
         names, axes = links_of(external), check_axes(external_in)
-        found: dict[int, Array] = {}
+        wrenches: dict[int, Array] = {}
         packed = pack_external(external or {}, names) if names else ()
         for name, wrench in zip(names, packed, strict=True):
             if wrench.shape != (6,) or not np.all(np.isfinite(wrench)):
@@ -533,8 +533,8 @@ class Stepper(Extended):
             turn = frame.rotation if axes == "link" else np.eye(3)
             force = turn @ wrench[:3]
             moment = turn @ wrench[3:] + np.cross(frame.translation, force)
-            found[link] = np.concatenate([force, moment])
-        return found
+            wrenches[link] = np.concatenate([force, moment])
+        return wrenches
 
 
 def _kept(values: Array) -> Array:

@@ -107,14 +107,14 @@ class PacejkaTyre(Tyre):
             shortest = SHORTEST * formula.radius
             along, across = formula.relaxation(used, gamma)
             lengths = maximum(along, shortest), maximum(across, shortest)
-        found = slips(
+        slipping = slips(
             self._at_rolling_radius(touch, tyre, maximum(touch.deflection, 0.0)),
             tyre.low_speed,
             z,
             lengths,
         )
-        kappa = clip(found.kappa, *tyre.limits.kappa)
-        alpha = mirror * clip(arctan(found.tan_alpha), *tyre.limits.alpha)
+        kappa = clip(slipping.kappa, *tyre.limits.kappa)
+        alpha = mirror * clip(arctan(slipping.tan_alpha), *tyre.limits.alpha)
         kind = abs(tyre.use_mode) % 10
         forces = formula.forces(
             TyreSlip(kappa, alpha, gamma, used),
@@ -135,7 +135,7 @@ class PacejkaTyre(Tyre):
             rolling,
             mirror * share * forces.overturning,
         )
-        return tyre_effect(touch, spring, slip, found[:2], rates=found.rates)
+        return tyre_effect(touch, spring, slip, slipping[:2], rates=slipping.rates)
 
     def _is_mirrored(self, tyre: MagicTyre) -> bool:
         other = self.side is not None and self.side != tyre.side

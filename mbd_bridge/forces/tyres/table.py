@@ -108,11 +108,11 @@ class TableTyre(Tyre):
             *(np.unique(columns[name], return_inverse=True) for name in PLACES), strict=True
         )
         shape = tuple(map(len, sides))
-        place = np.ravel_multi_index(tuple(numbers), shape)
-        if len(place) > MOST_ROWS or len(place) != np.prod(shape) or len({*place}) < len(place):
+        cells = np.ravel_multi_index(tuple(numbers), shape)
+        if len(cells) > MOST_ROWS or len(cells) != np.prod(shape) or len({*cells}) < len(cells):
             raise StateError(
                 f"{where}: expected one row for each of {' x '.join(map(str, shape))} slips, "
-                f"angles and loads, at most {MOST_ROWS}, got {len(place)} rows at {len({*place})} "
+                f"angles and loads, at most {MOST_ROWS}, got {len(cells)} rows at {len({*cells})} "
                 f"places; resample it to a grid"
             )
         slip, angle, load = sides
@@ -125,7 +125,7 @@ class TableTyre(Tyre):
         tables = {}
         for name in FORCES.keys() & columns.keys():
             values = np.empty(np.prod(shape))
-            values[place] = columns[name]
+            values[cells] = columns[name]
             grid = values.reshape(shape)
             if load[0] > 0.0:
                 grid = np.concatenate([np.zeros((*shape[:2], 1)), grid], axis=2)
