@@ -369,16 +369,16 @@ class _Reader:
         return node
 
     def _split(self) -> list[_Token]:
-        found, place = [], 0
+        tokens, place = [], 0
         text = self._text.rstrip()
         while place < len(text):
             match = _TOKEN.match(text, place)
             if match is None:
                 raise self._error(f"{text[place:].lstrip()[:1]!r} has no meaning here", place)
             kind = str(match.lastgroup)
-            found.append(_Token(kind, match[kind], match.start(kind)))
+            tokens.append(_Token(kind, match[kind], match.start(kind)))
             place = match.end()
-        return [*found, _Token("end", "the end", len(text))]
+        return [*tokens, _Token("end", "the end", len(text))]
 
     def _at(self) -> _Token:
         return self._tokens[self._next]

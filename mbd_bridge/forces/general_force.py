@@ -75,16 +75,16 @@ class GeneralForce(ForceElement):
         return replace(bound, function=TracedFunction.of(self.label, self.function, inputs, size))
 
     def _coordinates(self, model: Model, joints: tuple[str, ...]) -> list[TreeCoordinate]:
-        found = []
+        coordinates = []
         for name in joints:
-            place = joint_coordinate(self, model, name)
-            if not isinstance(place, TreeCoordinate) or place.ratio != 1.0:
+            coordinate = joint_coordinate(self, model, name)
+            if not isinstance(coordinate, TreeCoordinate) or coordinate.ratio != 1.0:
                 raise ModelError(
                     f"{self.label}: joints: {name!r} is cut or follows another joint; use a "
                     f"JointActuator there"
                 )
-            found.append(place)
-        return found
+            coordinates.append(coordinate)
+        return coordinates
 
     def effect(self, model: Model, t: Any, q: Array, v: Array, z: Array = NO_STATES) -> Effect:
         """Return the forces, and the report."""

@@ -465,8 +465,8 @@ def _efforts(history: LoadHistory) -> str:
 
 
 def _changes(history: LoadHistory) -> str:
-    found = history.results.get("sensitivity")
-    if found is None:
+    sensitivity = history.results.get("sensitivity")
+    if sensitivity is None:
         return ""
     parts = [
         paragraph(
@@ -474,10 +474,11 @@ def _changes(history: LoadHistory) -> str:
             "cent the peak grows with one per cent more of it."
         )
     ]
-    for one in found.tables():
-        peaks = [column for column in one.columns if not column.name.startswith("rms")]
-        said = " ".join(map(sentence, (one.title, *one.notes)))
-        parts.append(table(replace(one, columns=peaks, notes=()), said))  # a page is not as wide
+    for result in sensitivity.tables():
+        peaks = [column for column in result.columns if not column.name.startswith("rms")]
+        caption = " ".join(map(sentence, (result.title, *result.notes)))
+        shown = replace(result, columns=peaks, notes=())  # a page is not as wide
+        parts.append(table(shown, caption))
     return "".join(parts)
 
 

@@ -436,7 +436,7 @@ class Painter:
     def _see(self, camera: Camera, size: tuple[int, int], finer: int = 1) -> RayPicture:
         return self._canvas.image(camera.view(), camera.projection(size), size, LIGHT, finer)
 
-    def _shadow(self, own: list[int], size: tuple[int, int]) -> Array:
+    def _shadow(self, bodies: list[int], size: tuple[int, int]) -> Array:
         """Return how much light each pixel would have, (height, width), if it showed the ground."""
         from PIL import Image, ImageFilter
 
@@ -446,7 +446,7 @@ class Painter:
         field = 2.0 * np.rad2deg(np.arctan(1.0 / LAMP))
         lamp = Camera(middle + away, middle, field, 0.5 * LAMP * radius, 2.0 * LAMP * radius)
         square = (SHADOW_PIXELS, SHADOW_PIXELS)
-        dark = np.isin(self._see(lamp, square).bodies, own)
+        dark = np.isin(self._see(lamp, square).bodies, bodies)
         dark[[0, -1]] = dark[:, [0, -1]] = False  # beyond the edge there is no shadow
         image = Image.fromarray((255 * dark).astype(np.uint8))
         image = image.filter(ImageFilter.GaussianBlur(0.006 * SHADOW_PIXELS))

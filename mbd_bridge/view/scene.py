@@ -342,18 +342,18 @@ NOT_FOUND = "not found"
 """End of the line about a mesh that is not where the file says."""
 
 
-def tell_missing(found: Scene) -> None:
+def tell_missing(scene: Scene) -> None:
     """Warn of what is not drawn."""
-    if found.missing:
-        shapes = count(len(found.missing), "shape")
+    if scene.missing:
+        shapes = count(len(scene.missing), "shape")
         advice = ""
-        if any(line.endswith(NOT_FOUND) for line in found.missing):
+        if any(line.endswith(NOT_FOUND) for line in scene.missing):
             advice = ". Name the folder of meshes with package_path=, --package-path or "
             advice += "ROS_PACKAGE_PATH"
-        warn(f"{shapes} not drawn: {some(found.missing, SHOWN, '; ')}{advice}")
-    if found.untextured:
-        textures = count(len(found.untextured), "texture")
-        why = some(found.untextured, SHOWN, "; ")
+        warn(f"{shapes} not drawn: {some(scene.missing, SHOWN, '; ')}{advice}")
+    if scene.untextured:
+        textures = count(len(scene.untextured), "texture")
+        why = some(scene.untextured, SHOWN, "; ")
         warn(f"{textures} not drawn, plain colours instead: {why}")
 
 

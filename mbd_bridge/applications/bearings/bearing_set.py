@@ -105,7 +105,7 @@ class BearingSet:
         named = given.by_joint if isinstance(given, BearingSet) else given
         if options is None:
             options = given.options if isinstance(given, BearingSet) else BearingOptions()
-        found = {}
+        by_joint = {}
         for name, some in by_name("bearings", named, '{"elbow": Bearing(C=15e3)}').items():
             each = tuple(some) if isinstance(some, list | tuple) else (some,)
             if not 1 <= len(each) <= 2 or not all(isinstance(one, Bearing) for one in each):
@@ -114,10 +114,10 @@ class BearingSet:
                 )
             where = f"bearing of {name!r}"
             RingFrames.of(model, name)
-            found[name] = tuple(one.checked(where) for one in each)
-            if len(each) == 2 and found[name][0].position == found[name][1].position:
+            by_joint[name] = tuple(one.checked(where) for one in each)
+            if len(each) == 2 and by_joint[name][0].position == by_joint[name][1].position:
                 raise StateError(f"{where}: position: two bearings need two places on the axis")
-        return BearingSet(found, options.checked())
+        return BearingSet(by_joint, options.checked())
 
     def among(self, joints: Sequence[str]) -> BearingSet:
         """Return those of some joints."""

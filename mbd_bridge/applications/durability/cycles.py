@@ -151,18 +151,18 @@ def _close(points: Floats) -> tuple[Cycles, Floats]:
 
 def _pairs(points: Floats) -> tuple[Places, Places]:
     """Return the places (K, 2) of full cycles among turning points, and of those left."""
-    places, found = np.arange(len(points)), [np.zeros((0, 2), dtype=np.int64)]
+    places, cycles = np.arange(len(points)), [np.zeros((0, 2), dtype=np.int64)]
     while len(points) >= 4:
         inner = _innermost(points)
         if len(inner) < 0.5 * WORTH * len(points):
             inner = _one_by_one(points)
             if not len(inner):
                 break
-        found.append(places[inner])
+        cycles.append(places[inner])
         stays = np.ones(len(points), dtype=bool)
         stays[inner] = False
         points, places = points[stays], places[stays]
-    return np.concatenate(found), places
+    return np.concatenate(cycles), places
 
 
 def cycle_places(values: object) -> tuple[Places, Floats]:

@@ -320,7 +320,7 @@ class SpectraObserver:
         duration = self._end - self._begin
         sure = self._sure
         entries = self._signals.entries
-        found = tuple(
+        spectra = tuple(
             counter.spectrum(signal.name, signal.unit, duration, determined=bool(known))
             for counter, signal, known in zip(self._counters, entries, sure, strict=True)
         )
@@ -334,8 +334,8 @@ class SpectraObserver:
             for counters, (s, known) in zip(self._swept, lengths, strict=True)
         )
         assert self._round_off is not None
-        said = self._convention, self._round_off, self._plane
-        return LoadSpectra(entries, found, duration, *said, swept)
+        how = self._convention, self._round_off, self._plane
+        return LoadSpectra(entries, spectra, duration, *how, swept)
 
 
 def load_spectra(

@@ -55,15 +55,15 @@ def run(options: argparse.Namespace) -> int:
     robot = screen.load_robot(options)
     parameters = () if options.numbers else options.parameters
     with screen.waiting("deriving"):
-        found = symbolic(robot, parameters, order=options.order)
+        model = symbolic(robot, parameters, order=options.order)
         what = options.what or ("M", "C", "G", "K", "phi")
         if options.structure:
-            text = str(structure(found))
+            text = str(structure(model))
         elif options.format == "python":
-            text = found.python().rstrip()
+            text = model.python().rstrip()
         else:
-            text = getattr(found, options.format)(what)
+            text = getattr(model, options.format)(what)
     sys.stdout.write(text + "\n")
-    if found.order is not None:
-        screen.say(f"terms up to power {found.order} of the modal coordinates")
+    if model.order is not None:
+        screen.say(f"terms up to power {model.order} of the modal coordinates")
     return 0

@@ -223,41 +223,43 @@ class Algebra:
 
     def derivative(self, a: Form, name: str) -> Form:
         """Return the derivative by a coordinate."""
-        found = ZERO
+        total = ZERO
         angle = self.angles.index(name) if name in self.angles else None
         for (powers, harmonic), value in a.terms.items():
             factor = dict(harmonic).get(angle) if angle is not None else None
             if factor:
-                found = self.add(found, Form({(powers, harmonic): 1j * factor * value}))
+                total = self.add(total, Form({(powers, harmonic): 1j * factor * value}))
             for number, power in powers:
                 inner = self._of_variable(number, name)
                 if inner:
                     rest = _merged(powers, ((number, -1),))
                     outer = Form({(rest, harmonic): power * value})
-                    found = self.add(found, self.multiply(outer, inner))
-        return found
+                    total = self.add(total, self.multiply(outer, inner))
+        return total
 
     def _of_variable(self, number: int, name: str) -> Form:
         """Return the derivative of a variable by a coordinate."""
         if self.variables[number] == name:
             return self.constant(1.0)
-        found, own = ZERO, self.opaque.get(number)
-        for operand, partial in zip(own.operands, own.partials, strict=True) if own else ():
-            found = self.add(found, self.multiply(partial, self.derivative(operand, name)))
-        return found
+        total, operation = ZERO, self.opaque.get(number)
+        for operand, partial in (
+            zip(operation.operands, operation.partials, strict=True) if operation else ()
+        ):
+            total = self.add(total, self.multiply(partial, self.derivative(operand, name)))
+        return total
 
 
-def _put(found: dict[Key, complex], key: Key, value: complex) -> None:
+def _put(terms: dict[Key, complex], key: Key, value: complex) -> None:
     """Add a term; what cancels to rounding goes."""
-    before = found.get(key)
+    before = terms.get(key)
     if before is None:
-        found[key] = value
+        terms[key] = value
         return
     total = before + value
     if abs(total) <= NOTHING * (abs(before) + abs(value)):
-        del found[key]
+        del terms[key]
         return
-    found[key] = _clean(total)
+    terms[key] = _clean(total)
 
 
 def _clean(value: complex) -> complex:
@@ -322,9 +324,9 @@ class Term:
 def terms_of(form: Form, algebra: Algebra, names: Sequence[str]) -> Iterator[Term]:
     """Yield the terms of a real form: each pair of opposite harmonics as cosine and sine."""
     for (powers, harmonic), value in sorted(form.terms.items(), key=lambda one: _order(one[0])):
-        own = {names[number]: power for number, power in powers}
+        factors = {names[number]: power for number, power in powers}
         if not harmonic:
-            yield Term(value.real, own, {}, "")
+            yield Term(value.real, factors, {}, "")
             continue
         if harmonic[0][1] < 0:
             continue  # its opposite stands for both
@@ -332,9 +334,9 @@ def terms_of(form: Form, algebra: Algebra, names: Sequence[str]) -> Iterator[Ter
             names[algebra.variables.index(algebra.angles[k])]: factor for k, factor in harmonic
         }
         if value.real:
-            yield Term(2.0 * value.real, own, angle, "cos")
+            yield Term(2.0 * value.real, factors, angle, "cos")
         if value.imag:
-            yield Term(-2.0 * value.imag, own, angle, "sin")
+            yield Term(-2.0 * value.imag, factors, angle, "sin")
 
 
 def _order(key: Any) -> Any:

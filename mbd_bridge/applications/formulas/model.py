@@ -230,7 +230,7 @@ class SymbolicModel:
         return python_source(self)
 
     def _asked(self, what: Iterable[str] | str) -> list[tuple[str, Array]]:
-        found = []
+        matrices = []
         for label in name_list("what", what, "matrices"):
             if label not in LATEX:
                 raise ModelError(unknown_name("matrix", label, LATEX))
@@ -238,8 +238,8 @@ class SymbolicModel:
             if label == "K":
                 values = np.vectorize(self.algebra.constant, otypes=[object])(values)
             if values.size:
-                found.append((label, values))
-        return found
+                matrices.append((label, values))
+        return matrices
 
     def _of_modes(self, what: str) -> Array:
         found = np.zeros((len(self.names), len(self.names)))

@@ -75,24 +75,24 @@ def run(options: argparse.Namespace) -> int:
     from mbd_bridge.cli import screen
 
     shared.check_table(options)
-    said = read_study(options.study, load)
+    file = read_study(options.study, load)
     with (
         executor_of(options.workers, options.scheduler) as executor,
-        screen.progress("variants", len(said.design)) as progress,
+        screen.progress("variants", len(file.design)) as progress,
     ):
         chosen = values(options, StudyOptions, executor=executor, progress=progress)
-        found = study(said.machine, said.design, **{**said.options, **chosen})
-    screen.show(screen.stdout(), found.spread())
-    if found.reused:
-        screen.say(f"{found.reused} of {len(found)} variants read from {options.folder}")
-    trouble = found.trouble()
+        result = study(file.machine, file.design, **{**file.options, **chosen})
+    screen.show(screen.stdout(), result.spread())
+    if result.reused:
+        screen.say(f"{result.reused} of {len(result)} variants read from {options.folder}")
+    trouble = result.trouble()
     for sentence in trouble[:MOST_TOLD]:
         screen.say(sentence, "warning")
     if len(trouble) > MOST_TOLD:
         screen.say(f"{len(trouble) - MOST_TOLD} more kinds of trouble; -o keeps all", "warning")
     if options.output is not None:
-        found.save(options.output)
-        screen.rows_written(len(found), options.output)
+        result.save(options.output)
+        screen.rows_written(len(result), options.output)
     return 0
 
 

@@ -354,9 +354,9 @@ class _Sink:
             for name, value in vars(one).items()
             if isinstance(value, PYTHONS_OWN)
         }
-        own = [*state] if isinstance(state, tuple) and len(state) == 2 else [state]
-        own += [vars(thing)] if _travels_by_its_own_rule(kind) else []
-        for part in own:
+        states = [*state] if isinstance(state, tuple) and len(state) == 2 else [state]
+        states += [vars(thing)] if _travels_by_its_own_rule(kind) else []
+        for part in states:
             if isinstance(part, dict):
                 part = {name: value for name, value in part.items() if name not in kept}
             self.add(part)

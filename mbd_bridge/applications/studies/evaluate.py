@@ -373,7 +373,7 @@ class Motions(Variants):
                 held[part.name] = near[part.name] = f
                 velocity[part.name] = f1
         elements = {one.name for one in self.system.forces}
-        own = {
+        of_machine = {
             name: values
             for name, values in variants.numbers.items()
             if name.partition(".")[0] not in elements
@@ -384,7 +384,7 @@ class Motions(Variants):
                 near,
                 fixed=tuple(held),
                 velocity=velocity,
-                parameters=own or None,
+                parameters=of_machine or None,
                 check=False,
             )
             return (
@@ -404,17 +404,17 @@ class Motions(Variants):
             gone = ~finished[:, None, None]
             q, v, z = (np.where(gone, np.nan, one) for one in (batch.q, batch.v, batch.z))
             motions = replace(batch, q=q, v=v, z=z)
-        found: dict[str, Array] = {}
-        for name, asked in self.outputs.items():
-            if isinstance(asked, str):
+        outputs: dict[str, Array] = {}
+        for name, output in self.outputs.items():
+            if isinstance(output, str):
                 quantity = self.quantities[name]
                 with np.errstate(invalid="ignore"):
                     values = quantity.of(_along(motions, quantity))
             else:
-                values = numbers_of(f"output {name!r}", asked(batch), len(batch))
-            found[name] = np.where(finished, values, np.nan)
-        found[FINISHED] = finished.astype(float)
-        return found
+                values = numbers_of(f"output {name!r}", output(batch), len(batch))
+            outputs[name] = np.where(finished, values, np.nan)
+        outputs[FINISHED] = finished.astype(float)
+        return outputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,7 +123,7 @@ def _coupling(
     compiled: Compiled,
     names: Names,
     index: int,
-    given: str,
+    stated: str,
     left_out: LeftOut,
 ) -> list[Coupling]:
     """Return a coupling, without leaders where the joint has no partner."""
@@ -133,12 +133,12 @@ def _coupling(
     c0, c1, *higher = (float(c) for c in model.eq_data[index][:5])
     ref = float(model.qpos0[model.jnt_qposadr[first]])
     if second < 0 or not (c1 or any(higher)):
-        return [Coupling(names.unused(given or f"{follower}.lock"), follower, (), ref + c0)]
+        return [Coupling(names.unused(stated or f"{follower}.lock"), follower, (), ref + c0)]
     if any(higher):
-        left_out.add("couplings by a polynomial", given or f"{follower} of {names.joints[second]}")
+        left_out.add("couplings by a polynomial", stated or f"{follower} of {names.joints[second]}")
         return []
     lead = float(model.qpos0[model.jnt_qposadr[second]])
-    name = names.unused(given or f"{follower}.gears")
+    name = names.unused(stated or f"{follower}.gears")
     offset = ref + c0 - c1 * lead
     return [Coupling(name, follower, ((names.joints[second], c1),), offset)]
 
