@@ -108,7 +108,8 @@ def given(group: type[Any], options: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
         name
         for name, option in options_of(group).items()
-        if not _alike(options.get(name, option.default), option.default)
+        if (value := options.get(name, option.default)) is not option.default
+        and not _alike(value, option.default)
     )
 
 
@@ -116,7 +117,7 @@ def _alike(value: Any, default: Any) -> bool:
     """Return whether a value says what the default says: [] what () does."""
     if isinstance(default, tuple) and isinstance(value, list):
         value = tuple(value)
-    return value is default or (type(value) is type(default) and bool(value == default))
+    return type(value) is type(default) and bool(value == default)
 
 
 def with_options(function: F) -> F:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd_bridge.base.arrays import Flags, Floats
 from mbd_bridge.base.assumptions import Assumption
-from mbd_bridge.base.errors import count, some, warn
+from mbd_bridge.base.errors import count, some
 from mbd_bridge.files.bags import CLOCK
 from mbd_bridge.files.table import ColumnTable, column_range
 from mbd_bridge.model import Model, ModelJoint
@@ -77,13 +77,6 @@ def left_out(model: Model, of: str, replaced: Replaced = frozenset()) -> str:
     verb = "is" if kinds in (["damping"], ["friction"], ["rotor inertia"]) else "are"
     what = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
     return f"{what} of {count(len(joints), 'joint')} {verb} not part of {of}"
-
-
-def warn_left_out(model: Model, replaced: Replaced = frozenset()) -> None:
-    """Warn that a motion is computed without what the file gives, if it gives something."""
-    unused = left_out(model, "this motion", replaced)
-    if unused:
-        warn(unused)
 
 
 def without_unit(table: ColumnTable) -> frozenset[str]:

@@ -27,7 +27,6 @@ from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.kernels import is_traced
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.acts import Acting
 from mbd_bridge.simulation.outputs import STATE
 from mbd_bridge.simulation.start import independent_rows, start_state
@@ -82,7 +81,7 @@ class Equations(Extended):
         if self.system.number > 1:
             raise StateError("equations are those of one trajectory; give one value of each")
         self.time = t = real_number("t", t, "a number")
-        warn_left_out(self.system.model, self.system.replaced)
+        self.system.warn_left_out()
         self._trajectory = Trajectory(self.system)
         model, motions = self._trajectory.model, self._trajectory.motions
         q0, v0 = start_state(model, q, v, motions, t)

@@ -23,7 +23,6 @@ from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Body, Model
 from mbd_bridge.model.spatial import Array, zeros
-from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.acts import Acting, kernel_of
 from mbd_bridge.simulation.options import RightHandSideOptions
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
@@ -277,7 +276,7 @@ def right_hand_side(
     alpha = real_number("stabilisation", options["stabilisation"], "a number")
     system = system_of(machine, begin, end, options)
     model = system.model
-    warn_left_out(model, system.replaced)
+    system.warn_left_out()
     if system.number > 1:
         raise StateError("right_hand_side is that of one trajectory; give one value of each")
     trajectory = Trajectory(system)

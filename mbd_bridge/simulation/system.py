@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from mbd_bridge.base.arguments import by_name, flag
-from mbd_bridge.base.errors import ModelError, StateError
+from mbd_bridge.base.errors import ModelError, StateError, warn
 from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.base.options import given, part as group_part, with_options
 from mbd_bridge.forces.acts import Acts, ElementStates, does_as_stated
@@ -29,6 +29,7 @@ from mbd_bridge.kernels import Kernel
 from mbd_bridge.model import Model, address
 from mbd_bridge.model.parameters import Parameters
 from mbd_bridge.model.spatial import Array
+from mbd_bridge.motion.warnings import left_out
 from mbd_bridge.simulation.acts import Machine, acting_kernel
 from mbd_bridge.simulation.options import (
     GivenActsOptions,
@@ -467,6 +468,15 @@ class System(Extended):
     def replaced(self) -> frozenset[tuple[str, str]]:
         """What force elements stand for in the file; see `ForceElement.replaces`."""
         return replaced_by(self.model, self.forces)
+
+    @cached_property
+    def _left_out(self) -> str:
+        return left_out(self.model, "this motion", self.replaced)
+
+    def warn_left_out(self) -> None:
+        """Warn that a motion is computed without what the file gives, if it gives something."""
+        if self._left_out:
+            warn(self._left_out)
 
     def wrenches_on(self, link: str) -> list[int]:
         """Return the numbers of the wrenches on a link, less those that pass through cut joints."""

@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbd_bridge.base.lazy import cached_property
 from mbd_bridge.model import Model
 from mbd_bridge.model.model import once_a_model
 from mbd_bridge.model.spatial import Array
@@ -93,12 +94,12 @@ class RowChoice:
         """The first choice."""
         return self.sets[0]
 
-    @property
+    @cached_property
     def imprecise(self) -> bool:
         """Whether redundant rows are off by more than rounding."""
         return float(self.off.max(initial=0.0)) > ROUNDED or self.open > ROUNDED
 
-    @property
+    @cached_property
     def slack(self) -> float:
         """How much redundant rows may be off at a state, relative to the largest row.
 
@@ -106,7 +107,7 @@ class RowChoice:
         """
         return max(SINGULAR, VARIES * float(self.off.max(initial=0.0)), self.leeway)
 
-    @property
+    @cached_property
     def leeway(self) -> float:
         """How far redundant rows may stay open: rounding where the model's numbers are exact."""
         off = VARIES * max(self.open, float(self.off.max(initial=0.0)))

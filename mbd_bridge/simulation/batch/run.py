@@ -22,7 +22,6 @@ from mbd_bridge.kernels.layout import new_arrays
 from mbd_bridge.kernels.march import MOST_LANES
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.batch.lanes import BatchMemory, Lanes
 from mbd_bridge.simulation.batch.result import SimulationBatch
 from mbd_bridge.simulation.guards.energy import keep_energy
@@ -196,7 +195,7 @@ def simulate_batch(
     threads = whole_number("threads", options["threads"])
     model_of(machine)
     system = system_of(machine, start, start + duration, options)
-    warn_left_out(system.model, system.replaced)
+    system.warn_left_out()
     number = number_of(system, q, v, z)
     if system.parameters is not None:
         system = system.with_parts(parameters=system.parameters.repeated(number))

@@ -22,7 +22,6 @@ from mbd_bridge.model import Model
 from mbd_bridge.model.parameters import ParameterValues
 from mbd_bridge.model.spatial import Array
 from mbd_bridge.model.units import state_units
-from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.derivatives.marched import (
     DerivedMotion,
     EqualSteps,
@@ -87,7 +86,7 @@ class SimulationDerivativeSolver:
         end = self._start + float(duration)
         acts = part(GivenActsOptions, options)
         given = System(mechanism, start=self._start, end=end, **acts)
-        warn_left_out(given.model, given.replaced)
+        given.warn_left_out()
         if given.sampled:
             raise StateError(
                 "mbd.Sampled: a function that Python calls has no derivative here; write it of "

@@ -70,14 +70,14 @@ def first_open(
     kernel = loops.values
     least = allowed_opening(model)
 
-    def residual(places: Array) -> Array:
+    def residual(places: Array | slice) -> Array:
         phi, phi_q, _ = kernel(q[places], v[places])
         return rows_open(model, phi, phi_q, v[places])
 
-    some = spread(len(time), LOOKS)
-    if np.all(residual(some).max(axis=1) < least):
+    some = spread(len(time), LOOKS) if len(time) > LOOKS else slice(None)
+    if residual(some).max() < least:  # nan is not
         return None
-    found = residual(np.arange(len(time)))
+    found = residual(slice(None))
     first = int(np.argmax(~(found.max(axis=1) < least)))
     phi = found[first]
     names = [
@@ -140,9 +140,10 @@ def openings(
     found = np.zeros(len(q))
     if not picked or not finite.any():
         return found
-    q, v, a = q[finite], v[finite], a[finite]
+    if not finite.all():
+        q, v, a = q[finite], v[finite], a[finite]
     scale, heights = model.velocity_scale, model.row_scale[picked]
-    fast, change = (np.abs(x / scale).max(axis=1, initial=0.0) for x in (v, a))
+    fast, change = np.abs(np.stack([v, a]) / scale).max(axis=2, initial=0.0)
     rate = np.maximum(np.maximum(fast, np.sqrt(change)), STILL)
     tau = (REACH / rate)[:, None]
     bend = 0.5 * tau * tau * a

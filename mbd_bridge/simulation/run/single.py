@@ -29,7 +29,6 @@ from mbd_bridge.base.errors import (
 from mbd_bridge.base.extensions import extensions
 from mbd_bridge.base.options import part, with_options
 from mbd_bridge.model.spatial import Array
-from mbd_bridge.motion.warnings import warn_left_out
 from mbd_bridge.simulation.guards.energy import unbalanced
 from mbd_bridge.simulation.guards.loops import first_open
 from mbd_bridge.simulation.options import MethodOptions, SingleOptions
@@ -138,7 +137,7 @@ def simulate_single(
     progress = function_or_none("progress", options["progress"], "of the number of steps")
     events = check_watches("events", options["events"])
     check_records(system.model, steps, every)
-    warn_left_out(system.model, system.replaced)
+    system.warn_left_out()
     checkpoint = _checkpoint(options, method, events)
     run = _Single(Trajectory(system), step, every, method, progress, checkpoint)
     state = options["q"], options["v"], system.states.start(options["z"])[0]
