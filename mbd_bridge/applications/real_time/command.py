@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             system, step=options.step, q=start.q, v=start.v, integrator=options.integrator
         )
     say_start(robot, options, start)
-    found = machine.run(
+    motion = machine.run(
         options.seconds,
         rate=options.rate,
         late=options.late,
@@ -88,14 +88,14 @@ def run(options: argparse.Namespace) -> int:
         window=options.window,
     )
     if options.output is not None:
-        found.save(options.output)
-        screen.rows_written(len(found.time), options.output)
-    screen.say(f"{found.steps} steps of {found.step:g} s to t = {found.time[-1]:g} s")
-    for line in found.report().splitlines():
+        motion.save(options.output)
+        screen.rows_written(len(motion.time), options.output)
+    screen.say(f"{motion.steps} steps of {motion.step:g} s to t = {motion.time[-1]:g} s")
+    for line in motion.report().splitlines():
         screen.say(line)
-    if found.slipped:
-        screen.say(f"the motion fell behind the clock by {found.slipped:.3g} s")
-    if found.finished or found.outcome.end is MotionEnd.INTERRUPTED:
+    if motion.slipped:
+        screen.say(f"the motion fell behind the clock by {motion.slipped:.3g} s")
+    if motion.finished or motion.outcome.end is MotionEnd.INTERRUPTED:
         return 0
-    screen.say(found.status, "warning")
+    screen.say(motion.status, "warning")
     return EXIT_INCOMPLETE

@@ -1,11 +1,8 @@
 """A machine that moves as time goes by: a fixed step, begun when it is due.
 
 Step k is due at t₀ + k h / rate of the clock. It takes the inputs as they are then, and its end is
-the state of the machine until the next step ends.
-
-Waiting for the time at which a step is due.
-
-What came of a run at wall-clock pace: the motion, and how punctual its steps were.
+the state of the machine until the next step ends. A run returns the motion, and how punctual its
+steps were.
 """
 
 from __future__ import annotations
@@ -59,55 +56,6 @@ from mbd_bridge.simulation.variables import (
     outputs_function,
     state_variables,
 )
-
-# What a machine tells between its steps: outputs, and the forces that are given.
-
-
-class StateSignals:
-    """Functions of the state that a stepping is at."""
-
-    def __init__(self, stepping: Stepping) -> None:
-        self._stepping, self._system = stepping, inlined(stepping.system)
-        self._inputs = tuple(inputs_of_state(self._system))
-
-    def prepare(self) -> None:
-        """Compile all."""
-        _ = self._outputs
-        if self.limits is not None:
-            _ = self._given_forces
-
-    def outputs(self) -> Array:
-        """Return the outputs, in the order of `output_variables`: the next call overwrites them."""
-        return self._value(self._outputs, self._stepping.held)
-
-    def given(self) -> Array:
-        """Return the forces (nv,) that are given: the next call overwrites them."""
-        return self._value(self._given_forces, self._stepping.held_now)
-
-    @cached_property
-    def limits(self) -> EffortLimits | None:
-        """The effort limits of the joints along which forces are given, or none."""
-        return limits_of(self._stepping.system)
-
-    def _value(self, function: Single, held: Array) -> Array:
-        now = self._stepping
-        given = {"q": now.q, "v": now.v, "t": now.t, "z": now.z, "held": held}
-        if now.trajectory.p is not None:
-            given["p"] = now.trajectory.p
-        (values,) = function.run(*(given[name] for name in self._inputs))
-        return values
-
-    @cached_property
-    def _outputs(self) -> Single:
-        return self._single(outputs_function(self._system, self._stepping.rows), "outputs")
-
-    @cached_property
-    def _given_forces(self) -> Single:
-        return self._single(given_function(self._system), "given")
-
-    def _single(self, function: Traceable, name: str) -> Single:
-        return compile_kernel(function, inputs_of_state(self._system), name=name).single()
-
 
 SPIN = 3e-4
 """s before a step is due, from which on the clock is read without sleeping: the system wakes a
@@ -165,7 +113,7 @@ class Collector:
 def without_pauses() -> Iterator[Collect]:
     """Collect garbage only when told, and let other threads hold Python for a short time only.
 
-    Gives the function to be told with: `Collector.collect`. What is there already is not looked at.
+    Gives the function that collects: `Collector.collect`. Objects that exist already are left out.
     """
     collecting, interval = gc.isenabled(), sys.getswitchinterval()
     frozen = gc.get_freeze_count() > 0
@@ -236,16 +184,16 @@ class RealTimeRun:
     def percentiles(self) -> dict[str, dict[str, float]]:
         """Return 50 %, 99 %, 99.9 % and the maximum of `late` and `took` of all steps, s."""
         names = [*(f"{p:g} %" for p in PERCENT[:-1]), "max"]
-        found = {}
-        whats = zip(("late", "took"), (self.late, self.took), self.histograms, strict=True)
-        for what, values, histogram in whats:
+        percentiles = {}
+        kinds = zip(("late", "took"), (self.late, self.took), self.histograms, strict=True)
+        for kind, values, histogram in kinds:
             numbers = [math.nan] * len(PERCENT)
             if len(values) == self.steps > 0:
                 numbers = np.percentile(values, PERCENT).tolist()
             elif len(values):
                 numbers = histogram.percentiles(PERCENT)
-            found[what] = dict(zip(names, numbers, strict=True))
-        return found
+            percentiles[kind] = dict(zip(names, numbers, strict=True))
+        return percentiles
 
     def report(self) -> str:
         """Return the percentiles and missed deadlines as a table of text."""
@@ -262,10 +210,10 @@ class RealTimeRun:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write time, coordinates and velocities as a table: CSV, or what the suffix says."""
         columns: list[Column] = [
-            one for one in motion_columns(self.model) if not one.name.endswith(".acc")
+            column for column in motion_columns(self.model) if not column.name.endswith(".acc")
         ]
-        said = attributes(f"motion of {self.model.name}", [f"at wall-clock pace, {self.status}"])
-        with TableWriter(os.fspath(path), columns, said) as out:
+        about = attributes(f"motion of {self.model.name}", [f"at wall-clock pace, {self.status}"])
+        with TableWriter(os.fspath(path), columns, about) as out:
             out.append(np.column_stack([self.time, self.q, self.v]))
 
     def __repr__(self) -> str:
@@ -290,13 +238,18 @@ PICTURES = 30.0
 
 
 class MachineValues(Named[float], entries="variable"):
-    """The variables of a machine now, by name; outputs are computed when one is asked for."""
+    """The variables of a machine now, by name; outputs are computed when one is requested.
 
-    def __init__(
-        self, stepping: Stepping, signals: StateSignals, places: dict[str, tuple[str, int]]
-    ) -> None:
-        self._stepping, self._signals, self._places = stepping, signals, places
-        self._fresh: Any = None
+    Parameters
+    ----------
+    places : by name, what an entry is of ("q", "v", "z", "held", "output"), and its number there
+    """
+
+    def __init__(self, stepping: Stepping, places: dict[str, tuple[str, int]]) -> None:
+        self._stepping, self._places = stepping, places
+        self._system = inlined(stepping.system)
+        self._arguments = tuple(inputs_of_state(self._system))
+        self._fresh: Array | None = None
 
     @property
     def names(self) -> Collection[str]:
@@ -304,17 +257,51 @@ class MachineValues(Named[float], entries="variable"):
         return self._places.keys()
 
     def _entry(self, name: str) -> float:
-        kind, place = self._places[name]
+        kind, number = self._places[name]
         if kind == "output":
             if self._fresh is None:
-                self._fresh = self._signals.outputs()
-            return float(self._fresh[place])
-        now = self._stepping
-        return float({"q": now.q, "v": now.v, "z": now.z, "held": now.held}[kind][place])
+                self._fresh = self._computed(self._outputs, self._stepping.held)
+            return float(self._fresh[number])
+        return float(self._state(self._stepping.held)[kind][number])
 
     def changed(self) -> None:
         """Forget outputs: the state or an input has changed."""
         self._fresh = None
+
+    def prepare(self) -> None:
+        """Compile all."""
+        _ = self._outputs
+        if self.limits is not None:
+            _ = self._given_forces
+
+    def given_forces(self) -> Array:
+        """Return the forces (nv,) that are given: the next call overwrites them."""
+        return self._computed(self._given_forces, self._stepping.held_now)
+
+    @cached_property
+    def limits(self) -> EffortLimits | None:
+        """The effort limits of the joints along which forces are given, or none."""
+        return limits_of(self._stepping.system)
+
+    def _state(self, held: Array) -> dict[str, Array]:
+        stepping = self._stepping
+        return {"q": stepping.q, "v": stepping.v, "t": stepping.t, "z": stepping.z, "held": held}
+
+    def _computed(self, function: Single, held: Array) -> Array:
+        arguments: dict[str, Any] = {**self._state(held), "p": self._stepping.trajectory.p}
+        (values,) = function.run(*(arguments[name] for name in self._arguments))
+        return values
+
+    @cached_property
+    def _outputs(self) -> Single:
+        return self._single(outputs_function(self._system, self._stepping.rows), "outputs")
+
+    @cached_property
+    def _given_forces(self) -> Single:
+        return self._single(given_function(self._system), "given")
+
+    def _single(self, function: Traceable, name: str) -> Single:
+        return compile_kernel(function, inputs_of_state(self._system), name=name).single()
 
 
 class RealTime:
@@ -351,12 +338,11 @@ class RealTime:
         equations = Equations(machine, **part(StateOptions, options))
         system = self.system = equations.system
         self._stepping = Stepping(system, equations.start, self.step, scheme)
-        self._inputs = {one.name: list(one.places) for one in Inputs.of(system).inputs}
-        self._signals = StateSignals(self._stepping)
-        places = self._variables(equations.start)
-        self.values = MachineValues(self._stepping, self._signals, places)
+        inputs = Inputs.of(system).inputs
+        self._inputs = {variable.name: list(variable.places) for variable in inputs}
+        self.values = MachineValues(self._stepping, self._variables(equations.start))
         self._stepping.prepare()
-        self._signals.prepare()
+        self.values.prepare()
         self._stopped = False
         self.last: RealTimeRun | None = None
 
@@ -369,12 +355,12 @@ class RealTime:
             sizes[name] = np.size(function(0.0, self._stepping.q, self._stepping.v))
         outputs = output_variables(system, sizes)
         check_names((*held.inputs, *held.constants, *states, *outputs))
-        found = {one.name: ("held", one.places[0]) for one in (*held.inputs, *held.constants)}
-        ends = (model.nq, model.nq + model.nv, len(states))
-        for k, one in enumerate(states):
-            kind = "q" if k < ends[0] else "v" if k < ends[1] else "z"
-            found[one.name] = kind, k - {"q": 0, "v": ends[0], "z": ends[1]}[kind]
-        return found | {one.name: ("output", k) for k, one in enumerate(outputs)}
+        numbers = (*held.inputs, *held.constants)
+        places = {variable.name: ("held", variable.places[0]) for variable in numbers}
+        sizes_of = {"q": model.nq, "v": model.nv, "z": system.nz}
+        entries = [(kind, k) for kind, size in sizes_of.items() for k in range(size)]
+        places |= {variable.name: entries[k] for k, variable in enumerate(states)}
+        return places | {variable.name: ("output", k) for k, variable in enumerate(outputs)}
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set inputs by name, N and N m: the next step takes them, and those after it."""
@@ -518,8 +504,8 @@ class _Record:
         stepping = machine._stepping
         self._model, self._step = stepping.model, machine.step
         self.rate, self.late, self.every = rate, late, every
-        self._signals, self._held = machine._signals, stepping.system.effort is not None
-        self._limits = self._signals.limits
+        self._values, self._held = machine.values, stepping.system.effort is not None
+        self._limits = self._values.limits
         widths = [1, len(stepping.q), len(stepping.v)]
         self._ends = np.cumsum(widths).tolist()
         widths += [] if self._limits is None else [len(stepping.v)]
@@ -533,7 +519,7 @@ class _Record:
         if self._limits is None:
             self._states.add(*parts)
         else:
-            self._states.add(*parts, self._signals.given())
+            self._states.add(*parts, self._values.given_forces())
 
     def timed(self, late: float, took: float, missed: bool) -> None:
         """Keep how punctual a step was."""
