@@ -154,7 +154,7 @@ class Balance(NamedTuple):
     def of(system: System, scheme: Scheme, variant: Model | None = None) -> Balance:
         """Return the balance for steps of a scheme, of a variant of the mechanism."""
         nothing = no_motion(variant or system.model)
-        if isinstance(scheme, ImplicitScheme) and system.passive:
+        if isinstance(scheme.formula, ImplicitScheme) and system.passive:
             return Balance(system, nothing, True, True, GAINED_ENERGY)
         return Balance(system, nothing, False, scheme.damps, LOST_ENERGY)
 
