@@ -50,6 +50,10 @@ def crosscheck(
     threads : share the states among this many threads
     **options : of the motion and its loads
 
+    See Also
+    --------
+    joint_loads, report, to_pinocchio
+
     Examples
     --------
     >>> robot.crosscheck("pick.csv", external=forces).passed            # doctest: +SKIP

@@ -64,6 +64,10 @@ def load_derivatives(
         are all fixed, and loops may open
     **options : of the loads
 
+    See Also
+    --------
+    compile_derivatives, joint_loads, inverse_dynamics_derivatives
+
     Examples
     --------
     >>> slopes = robot.load_derivatives(q, v, a, ["elbow"], by=["q", "tool.mass"])  # doctest: +SKIP

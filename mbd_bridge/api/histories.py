@@ -258,6 +258,10 @@ def load_history(
     observers : of your own, by the names of their results in the history
     threads : share the rows of a piece among this many threads
     **options : of the motion and its loads
+
+    See Also
+    --------
+    joint_loads, read_motion, report, study
     """
     asked = HistoryRequest.of(machine, joints, options, plane=plane, threads=threads)
     reading = Reading.of(**part(ReadingOptions, options))

@@ -98,6 +98,10 @@ def frame_kinematics(
         the frame's own axes; "world": of the body's point at the world's origin. As pinocchio's
     frames : frames by name: a link, or (link, xyz) or (link, xyz, rpy)
     threads : share the states among this many threads
+
+    See Also
+    --------
+    placement, velocity, inverse_kinematics
     """
     return kinematics_of(machine.prepared, frame, q, v, reference, frames, threads)
 
@@ -138,6 +142,10 @@ def inverse_kinematics(
         exactly; None: at rest
     **options : of the search
 
+    See Also
+    --------
+    frame_kinematics, complete, assemble
+
     Examples
     --------
     >>> q = robot.inverse_kinematics("tool0", points).q                # doctest: +SKIP
@@ -156,6 +164,10 @@ def assemble(
     ----------
     near : given coordinates; those not named start from zero position
     **options : of the state
+
+    See Also
+    --------
+    assemble_batch, inverse_kinematics, simulate
 
     Examples
     --------
@@ -200,6 +212,10 @@ def worst_pose(
     refine : go on from the best samples to the extremes
     threads : share the poses among this many threads
     **options : of the loads and of the poses
+
+    See Also
+    --------
+    joint_loads, sample_poses, report
 
     Examples
     --------

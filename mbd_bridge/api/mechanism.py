@@ -369,6 +369,10 @@ class Mechanism(Tabular, Extended):
         q : of "forward_dynamics" with loops, (nq,): where independent rows are chosen (None:
             nearest to zero); see `closed_kernel.kernel_of`
         **options : of the loads; kernels have `links` alone
+
+        See Also
+        --------
+        joint_loads, compile_derivatives
         """
         from mbd_bridge.loads import LoadRequest, LoadSolver
 
@@ -421,6 +425,10 @@ class Mechanism(Tabular, Extended):
         ----------
         q, v, a, external, t, threads, check : see `joint_loads`; of wrenches numbers alone
         **options : what acts beside
+
+        See Also
+        --------
+        joint_loads, forward_dynamics, bias_forces, inverse_dynamics_derivatives
         """
         asked = _asked(Mechanism.inverse_dynamics, DynamicsOptions, options)
         elements, external_in = self.elements(asked["forces"]), asked["external_in"]
@@ -494,6 +502,10 @@ class Mechanism(Tabular, Extended):
         ----------
         q, v, external, t, threads, check : see `inverse_dynamics`
         **options : what acts beside
+
+        See Also
+        --------
+        simulate, constrained_dynamics, inverse_dynamics, mass_matrix
         """
         asked = _asked(Mechanism.forward_dynamics, ForceOptions, options)
         elements, external_in = self.elements(asked["forces"]), asked["external_in"]

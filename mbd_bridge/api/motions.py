@@ -44,6 +44,10 @@ def read_motion(
         rosbag2 folder, .mcap, .db3, .bag. Rates that it does not have come from splines,
         smoothing ones where the data are noisy (``.notes`` says so)
     **options : of the file
+
+    See Also
+    --------
+    motion, complete, joint_loads, load_history
     """
     return motion_from_file(path, machine.model, Reading.of(**options))
 
@@ -111,6 +115,10 @@ def read_external(
     ----------
     path : .csv, .parquet, .npz, .h5 or .hdf5
     **options : of the file
+
+    See Also
+    --------
+    external_force, joint_loads, simulate
 
     Examples
     --------

@@ -57,6 +57,10 @@ def render(
     Returns
     -------
     (height, width, 3) of uint8: the picture, or the last one of the film; a notebook shows it
+
+    See Also
+    --------
+    show, web_view, report
     """
     from mbd_bridge.view.picture import Picture
     from mbd_bridge.view.record import Shot, check_shot, film, is_film, still

@@ -281,6 +281,10 @@ def report(
     -------
     What the page shows, as numbers: a `LoadHistory` by the name of each load case, of one motion
     alone ``["motion"]``.
+
+    See Also
+    --------
+    load_history, render, web_view, crosscheck
     """
     from mbd_bridge.files.whole_file import check_place
     from mbd_bridge.reports import Subject, TitleBlock, write_report

@@ -6,9 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mbd_bridge.cli import along, shared
-from mbd_bridge.cli.parser import add_robot
+from mbd_bridge.cli.parser import add_output, add_robot
 
 if TYPE_CHECKING:
+    from mbd_bridge.base.table import Table
     from mbd_bridge.loads.streaming.cases import LoadCases
 
 
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="files of variants of the machine, whose peaks are shown beside those of ROBOT",
     )
     shared.add_joints(parser, "whose loads; default: all")
+    add_output(parser, "write the table as .csv, in SI units")
     shared.add_exponents(parser)
     along.add_arguments(parser)
 
@@ -47,22 +49,43 @@ def run(options: argparse.Namespace) -> int:
     """Print the envelope, or the variants."""
     from os.path import basename
 
+    from mbd_bridge.base.errors import FileError
     from mbd_bridge.cli import screen
 
+    if options.output is not None and not options.output.lower().endswith(".csv"):
+        raise FileError("expected a name that ends with .csv", options.output)
     files = along.case_files(options)
     weights = along.case_weights(options, files)
     cases = _cases(options.robot, files, weights, options)
-    console = screen.stdout()
-    screen.show(console, cases.cases[0].history.convention)
-    if not options.compare:
-        screen.show(console, cases.tables()[0])
-        return 0
     names = [basename(path) for path in options.compare]
     names = names if len({*names}) == len(names) else options.compare
     pairs = zip(names, options.compare, strict=True)
     variants = {name: _cases(path, files, weights, options) for name, path in pairs}
-    screen.show(console, cases.beside(variants))
+    table = cases.beside(variants) if variants else cases.tables()[0]
+    convention = cases.cases[0].history.convention
+    console = screen.stdout()
+    screen.show(console, convention)
+    screen.show(console, table)
+    if options.output is not None:
+        _write(options.output, table, convention)
+        screen.rows_written(len(table), options.output)
     return 0
+
+
+def _write(path: str, table: Table, convention: str) -> None:
+    """Write the rows of a table: the convention above, units in brackets behind the names."""
+    import csv
+
+    from mbd_bridge.files.whole_file import whole_file
+
+    columns = (*table.index, *table.flat())
+    with whole_file(path) as file:
+        file.write(f"# {convention}\n")
+        writer = csv.writer(file, lineterminator="\n")
+        heads = [(one.name, one.plain_unit) for one in columns]
+        plain = ("", "see unit")  # which stands in a column of its own
+        writer.writerow(name if unit in plain else f"{name} [{unit}]" for name, unit in heads)
+        writer.writerows(zip(*(one.values for one in columns), strict=True))
 
 
 def _cases(

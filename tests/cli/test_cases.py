@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 
 import mbd_bridge as mbd
@@ -16,6 +18,10 @@ def swing(path, amplitude):
     x = amplitude * np.sin(np.pi * time)
     rows = [time, x, np.pi * amplitude * np.cos(np.pi * time), -(np.pi**2) * x]
     return write(path, ["time", "hinge", "hinge.vel", "hinge.acc"], np.column_stack(rows))
+
+
+SWINGS = {"small": 0.1, "wide": 0.8}
+"""rad, by name."""
 
 
 def test_an_envelope_and_equivalent_ranges_are_those_of_the_library(run, tmp_path):
@@ -51,6 +57,21 @@ def test_a_variant_stands_beside_the_machine_with_ratios(run, tmp_path):
     ]
     (row,) = [line.split() for line in out.splitlines() if " fx " in line]
     assert row[-1] == f"{abs(peaks[1] / peaks[0]):.4g}"
+
+
+def test_the_envelope_is_written_in_si_units(run, tmp_path):
+    motions = [f"{name}={swing(tmp_path / f'{name}.csv', size)}" for name, size in SWINGS.items()]
+    words = ["load-cases", PENDULUM, *motions, "--joints", "hinge", "-o"]
+    code, out, err = run(*words, tmp_path / "cases.csv")
+    assert code == 0 and "rows written to" in err
+    convention, *lines = (tmp_path / "cases.csv").read_text().splitlines()
+    rows = {row["quantity"]: row for row in csv.DictReader(lines)}
+    history = mbd.load(PENDULUM).load_history(tmp_path / "wide.csv", ["hinge"])
+    assert convention == f"# {history.convention}" and history.convention in out
+    assert float(rows["fx"]["largest"]) == history["hinge.fx"].largest.value
+    assert rows["fx"]["largest in"] == "wide" and rows["mx"]["unit"] == "N m"
+    code, _, err = run(*words, tmp_path / "cases.xlsx")
+    assert code == 2 and "ends with .csv" in err
 
 
 def test_words_that_name_no_case_are_told(run, tmp_path):

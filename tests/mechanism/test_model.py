@@ -13,8 +13,8 @@ from mbd_bridge.model import (
     digest,
     distance_matrix,
     path_matrix,
-    spanning_tree,
 )
+from mbd_bridge.model.spanning_tree import spanning_tree
 from mbd_bridge.model.spatial import Frame, rotation_that_takes_z_to
 
 

@@ -394,6 +394,10 @@ def simulate(
     (N,)}``. A batch of one has q (1, nq) or v (1, nv).
 
     Trouble of one trajectory of many is not raised: see `SimulationBatch.status`.
+
+    See Also
+    --------
+    right_hand_side, assemble, joint_loads, study
     """
     start = check_start(options["start"], duration / number_of_steps(duration, options["step"]))
     model_of(machine)
