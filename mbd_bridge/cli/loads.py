@@ -78,7 +78,6 @@ def run(options: argparse.Namespace) -> int:
     """Compute and write the loads."""
     from mbd_bridge.cli import screen
     from mbd_bridge.loads.convention import Convention
-    from mbd_bridge.loads.derivatives.sensitivities import SensitivityObserver
     from mbd_bridge.loads.observers import LoadWriter, Needs, watch
     from mbd_bridge.loads.peaks import LoadPeaks
     from mbd_bridge.loads.streaming.load_history import LoadBasisCounter
@@ -108,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
             **summaries,
         }
         if options.sensitivity is not None:
+            from mbd_bridge.loads.derivatives.sensitivities import SensitivityObserver
+
             asked = acting.request(needs), options.sensitivity, acting.external, acting.threads
             observers["sensitivity"] = SensitivityObserver.of(robot.model, *asked)
         results = watch(pieces, acting, observers)
