@@ -381,6 +381,11 @@ MUTANTS = (
         *("simulation/guards/loops.py", "bend - tau * v]", "-bend - tau * v]"),
         "simulate/test_guard_on_every_road.py",
     ),
+    Mutant(
+        "a motion of two records stands still",
+        *("view/source.py", "if len(self.time) < 2:", "if len(self.time) < 3:"),
+        "view/test_player.py",
+    ),
 )
 
 

@@ -1,8 +1,12 @@
 """The time of a motion that is played, without any window."""
 
+import numpy as np
 import pytest
 
+import mbd_bridge as mbd
+from mbd_bridge.view.source import Source
 from mbd_bridge.view.window import Player
+from tests.robots import own_urdfs
 
 
 def test_time_goes_on_at_its_speed_and_begins_again_behind_the_end():
@@ -51,3 +55,11 @@ def test_a_motion_of_one_moment_stands_still():
     assert not player.playing
     player.toggle()
     assert player.advance(5.0) == 1.0
+
+
+@pytest.mark.parametrize(("number", "there"), [(1, 0.0), (2, 0.5), (3, 0.5)])
+def test_between_records_a_machine_goes_straight_and_one_record_stays(number, there):
+    rod = mbd.load(own_urdfs()["pendulum"]).model
+    turns = np.arange(float(number))
+    source = Source(rod, turns, turns[:, None])
+    assert source.at(np.array([0.5])).q.tolist() == [[there]]
