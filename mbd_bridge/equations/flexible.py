@@ -155,7 +155,7 @@ def damping_forces(model: Model, v: Array) -> Array | None:
     """Return the generalised forces (nv,) with which damping acts on the modes; None if none has
     any.
     """
-    damped = [part for part in model.flexible if part.damping.any()]
+    damped = [part for part in model.flexible if part.damped]
     if not damped:
         return None
     out = zeros(model.nv, v)

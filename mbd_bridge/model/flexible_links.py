@@ -18,7 +18,7 @@ from mbd_bridge.base.arguments import an_instance, known_name
 from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.description import Description, Joint, Link, LoopEnd
 from mbd_bridge.model.joint_table import DEFLECTION, Deflection
-from mbd_bridge.model.spatial import Array, Frame
+from mbd_bridge.model.spatial import Array, Frame, is_zero
 
 if TYPE_CHECKING:
     from mbd_bridge.model.flexible import FlexibleLink
@@ -33,6 +33,14 @@ SAME_MASS = 0.1
 """How much the mass of a modal basis may differ from the link's: meshes and rounded numbers."""
 SAME_PLACE = 0.1
 """How far its centre of mass may be from the link's, in parts of its extent."""
+
+OF_BEAM = {"E": "Pa", "G": "Pa", "density": "kg/m^3"}
+OF_SECTION = {"A": "m^2", "Iy": "m^4", "Iz": "m^4", "J": "m^4"}
+OF_DAMPING = {"damping_ratio": "", "alpha": "1/s", "beta": "s"}
+FREQUENCY = "frequency"
+OF_FLEXIBLE = {**OF_BEAM, **OF_SECTION, **OF_DAMPING, FREQUENCY: "Hz"}
+"""Numbers of flexible links, with their units: LINK.density; of a modal basis LINK.mode1.frequency,
+that of the mode alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +69,11 @@ class FlexibleBody:
         M = np.trace(self.integrals.second[modes, modes], axis1=2, axis2=3)
         squares = np.linalg.eigvals(np.linalg.solve(M, self.stiffness)).real
         return np.asarray(np.sqrt(np.maximum(np.sort(squares), 0.0)) / (2.0 * np.pi))
+
+    @property
+    def damped(self) -> bool:
+        """Whether its modes have damping, of floats or symbols."""
+        return not all(is_zero(x) for x in np.ravel(self.damping))
 
 
 class FlexiblePart(NamedTuple):

@@ -130,7 +130,7 @@ def flexible_table(model: Model) -> Table:
     columns = [
         Series("mass", "kg", [part.integrals.mass for part in parts], shown="{:.6g}".format),
         Series("natural frequencies, link held at its joint", "Hz", hertz),
-        Series("damped", "", [bool(part.damping.any()) for part in parts]),
+        Series("damped", "", [part.damped for part in parts]),
         Series("stiffening", "", [bool(part.integrals.pairs) for part in parts]),
     ]
     labels = Series("link", "", [model.links[part.link].name for part in parts])

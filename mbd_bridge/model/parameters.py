@@ -10,6 +10,9 @@ A parameter is named after what it belongs to, with the file's own word for it:
     LOOP.predecessor.xyz    (3,)             m, and .rpy: a loop joint's frame on its predecessor
     LOOP.successor.xyz      (3,)             m, and .rpy: on its successor
     LOOP.length, LOOP.radius                 m, of a distance joint; of a rolling wheel
+    LINK.E, .G, .density, .A, .Iy, .Iz, .J   Pa, kg/m³, m², m⁴: of a flexible link's beam
+    LINK.damping_ratio, .alpha, .beta        1, 1/s, s: of a flexible link
+    LINK.mode1.frequency                     Hz, of one mode of a modal basis alone
     gravity                 (3,)             m/s², in the world's axes
 
 One number of a vector is JOINT.xyz.x, JOINT.rpy.yaw, LINK.inertia.xx, gravity.z; the others then
@@ -37,6 +40,7 @@ from mbd_bridge.base.errors import ModelError
 from mbd_bridge.model.build import build_model
 from mbd_bridge.model.builder import SYMMETRIC
 from mbd_bridge.model.description import Description
+from mbd_bridge.model.flexible_links import OF_DAMPING, OF_FLEXIBLE, FlexibleBody
 from mbd_bridge.model.joint_table import DEFLECTION
 from mbd_bridge.model.model import Model
 from mbd_bridge.model.spatial import Array, Frame, Inertia, matrix_from_rpy, zeros
@@ -111,6 +115,7 @@ PARAMETER_UNIT = {
     "length": "m",
     "radius": "m",
     GRAVITY: "m/s^2",
+    **OF_FLEXIBLE,
 }
 """By the last word of a parameter's name."""
 
@@ -323,13 +328,13 @@ class Parameters:
             start += entry.size
         symbolic = p.dtype == object
         model = build_model(
-            draft.description(),
+            draft.description(symbolic),
             floating=self.model.floating,
             gravity=self.model.gravity if symbolic else draft.gravity[0],
             rank_tolerance=self.model.rank_tolerance,
         )
         if symbolic:
-            model = replace(model, gravity=draft.gravity[0])
+            model = replace(model, gravity=draft.gravity[0], flexible=draft.bent(model))
             # a scale of residuals, which decides nothing: that of the model itself will do
             vars(model)["size"] = self.model.size
         return model
@@ -402,7 +407,7 @@ class _Entry:
     ----------
     size : how many they are
     parts, index : the list of the draft, and the place in it, of what has them
-    path : attributes from there to what they make
+    path : attributes from there to what they make; of flexible links the word for the number
     made : returns that of numbers (size,)
     """
 
@@ -415,10 +420,18 @@ class _Entry:
     def put(self, draft: _Draft, p: Array) -> None:
         """Put numbers into their place."""
         parts = getattr(draft, self.parts)
+        if self.parts == "flexible":
+            parts.setdefault(self.index, {})[self.path[0]] = p[0]
+            return
         parts[self.index] = _with(parts[self.index], self.path, self.made(p))
 
     def now(self, draft: _Draft) -> Array:
         """Return the numbers, of an inertia the matrix, that stand there."""
+        if self.parts == "flexible":
+            from mbd_bridge.model.flexible_numbers import flexible_number
+
+            flexible = draft.given.flexible[self.index]
+            return np.array(flexible_number(draft.given, flexible, self.path[0]))
         value = reduce(_inside, self.path, getattr(draft, self.parts)[self.index])
         if self.path[-1:] == ("rotation",):
             return np.array(Frame(value, np.zeros(3)).rpy())
@@ -445,10 +458,32 @@ class _Draft:
         self.given: Description = model.description
         self.links, self.joints = list(self.given.links), list(self.given.joints)
         self.loops, self.gravity = list(self.given.loops), [model.gravity]
+        self.flexible: dict[int, dict[str, Any]] = {}
 
-    def description(self) -> Description:
+    def description(self, symbolic: bool) -> Description:
+        """Return the description; with symbols its flexible links are as they were, see `bent`."""
         links, joints, loops = tuple(self.links), tuple(self.joints), tuple(self.loops)
-        return replace(self.given, links=links, joints=joints, loops=loops, source=None)
+        flexible = list(self.given.flexible)
+        if self.flexible:
+            from mbd_bridge.model.flexible_numbers import check_numbers, with_number
+        for k, values in self.flexible.items():
+            check_numbers(self.given, flexible[k], values)
+            for word, value in values.items() if not symbolic else ():
+                flexible[k] = with_number(self.given, flexible[k], word, float(value))
+        changed = replace(self.given, links=links, joints=joints, loops=loops, source=None)
+        return replace(changed, flexible=tuple(flexible))
+
+    def bent(self, model: Model) -> tuple[FlexibleBody, ...]:
+        """Return what flexible links add to their bodies, with symbols in the places of numbers."""
+        parts, known = list(model.flexible), [model.links[x.link].name for x in model.flexible]
+        if self.flexible:
+            from mbd_bridge.model.flexible_numbers import varied
+        for k, values in self.flexible.items():
+            link = self.given.flexible[k]
+            place = known.index(link.link)
+            frame = model.links[parts[place].link].frame
+            parts[place] = varied(self.given, link, parts[place], frame, values)
+        return tuple(parts)
 
 
 def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entry, Array]:
@@ -456,6 +491,15 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
     owner, _, word = name.rpartition(".")
     if name == GRAVITY:
         return _Entry(3, "gravity", 0, ()), value_rows(name, value, 3)
+    if word in OF_FLEXIBLE:
+        from mbd_bridge.model.flexible_numbers import number_named
+
+        index, word = number_named(description, name)
+        rows = value_rows(name, value, 1)
+        if rows.min() < 0.0 or (rows.min() == 0.0 and word not in OF_DAMPING):
+            expected = "0 or more" if word in OF_DAMPING else "a number above 0"
+            raise ModelError(f"parameter {name!r}: expected {expected}, got {rows.min():g}")
+        return _Entry(1, "flexible", index, (word,), _single), rows
     if word in OF_LINK:
         return _of_link(description, name, owner, word, value)
     if word in OF_FRAME:
@@ -467,7 +511,8 @@ def _entry(description: Description, name: str, value: ArrayLike) -> tuple[_Entr
     words += ["one of their numbers, such as JOINT.xyz.x"]
     raise ModelError(
         f"no parameter {name!r}: there are {', '.join(words)}, LOOP.length, LOOP.radius and "
-        f"{GRAVITY}, with the names of links, joints and loops"
+        f"{GRAVITY}, with the names of links, joints and loops; of flexible links LINK.E and other "
+        f"words: {', '.join(OF_FLEXIBLE)}"
     )
 
 
@@ -478,8 +523,8 @@ def _of_link(
     index = names.index(known_name("link", owner, names, f"parameter {name!r}: ", ModelError))
     if any(flexible.link == owner for flexible in description.flexible):
         raise ModelError(
-            f"parameter {name!r}: link {owner!r} bends, its mass is that of its beam; make a "
-            f"mechanism for each beam, or vary what is fixed to it"
+            f"parameter {name!r}: link {owner!r} bends, its mass is that of its beam: vary "
+            f"{owner}.density or {owner}.A, or what is fixed to it"
         )
     if word == "inertia":
         rows = inertias(name, value)

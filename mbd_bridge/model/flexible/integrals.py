@@ -152,8 +152,8 @@ def deformation(flexible: FlexibleLink, root: float, stations: Sequence[float]) 
     M, K = matrices(flexible.beam, modes)
     return Deformation(
         mass_integrals(flexible.beam, modes, root, stiffening=flexible.stiffening),
-        _clean(K),
-        _clean(damping_matrix(flexible.damping, M, K)),
+        cleaned(K),
+        cleaned(damping_matrix(flexible.damping, M, K)),
         tuple(mode.direction != "torsion" for mode in modes),
         tuple(
             station_shape(flexible.beam, modes, root, x, stiffening=flexible.stiffening)
@@ -307,7 +307,7 @@ def station_shape(
         for i, j in quadratic_pairs(modes):
             shortening_of_pair = _shortening(modes[i], modes[j], places, root)[1][here] * R[:, 0]
             shortening[i, j] = shortening[j, i] = shortening_of_pair
-    return StationShape(_clean(displacement), _clean(rotation), _clean(shortening))
+    return StationShape(cleaned(displacement), cleaned(rotation), cleaned(shortening))
 
 
 def damping_matrix(damping: Damping, M: Floats, K: Floats) -> Floats:
@@ -343,6 +343,7 @@ def _skews(vectors: Floats) -> Floats:
     return out
 
 
-def _clean(matrix: Floats) -> Floats:
+def cleaned(matrix: Floats) -> Floats:
+    """Return a matrix whose rounding is zero."""
     largest = np.abs(matrix).max(initial=0.0)
     return np.where(np.abs(matrix) < NOISE * largest, 0.0, matrix)
