@@ -168,9 +168,12 @@ class StepsInPlace:
 
     def advance(self) -> bool:
         """Take a step; return whether it was trusted."""
-        t, march, (stage, nowhere) = float(self.t[0]), self.march, self._addresses
-        stream = self.numbers(t, t + self._h, self._h)
-        at = None if stream is None else march.stream_at(stream, 1)
+        march, (stage, nowhere), at = self.march, self._addresses, None
+        if self._streamed:
+            t = float(self.t[0])
+            stream = self.trajectory.stream(np.array([t, t + self._h]), self._h)
+            assert stream is not None
+            at = march.stream_at(stream, 1)
         return bool(march.code(stage, 1, 2, nowhere, STEP_RISK, at))
 
     def in_parts(self, ends: Sequence[float]) -> bool:
@@ -339,7 +342,8 @@ class Stepping:
     def _take(self) -> None:
         code, h, t = self._code, self.h, float(self.t[0])
         if code.held is not None:
-            code.held[:] = self.trajectory.sampled(t, self.q, self.v)
+            sampled = self.system.sampled
+            code.held[:] = self.trajectory.sampled(t, self.q, self.v) if sampled else self.held
         remembers = self._scheme.remembers
         if remembers:
             with code.holding(self._bare):
