@@ -20,7 +20,7 @@ class WrittenError(Exception):
 
 @pytest.mark.parametrize(
     ("name", "operations"),
-    [("simulate stewart.urdf", 27_000), ("simulate 40 four-bars", 35_000)],
+    [("simulate stewart.urdf", 29_000), ("simulate 40 four-bars", 40_000)],
     ids=["stewart", "forty four-bars"],
 )
 def test_large_steps_are_traced_once_not_four_times(name, operations, monkeypatch):
