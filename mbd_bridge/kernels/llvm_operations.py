@@ -172,8 +172,15 @@ def _function(name: str, code: tuple[Instruction, ...], lanes: int) -> str:
 # LLVM text of the sine and cosine of a vector (`elementary_functions` has the method).
 
 
+LIBRARY = """declare double @sin(double)
+declare double @cos(double)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+"""What is the same for all lanes."""
+
+
 def declarations(lanes: int, library: bool = True) -> str:
-    """Return what body and sine refer to; without the C library's functions if asked."""
+    """Return what body and sine refer to; without what is the same for all lanes if asked."""
     v = f"v{lanes}f64"
     t = f"<{lanes} x double>"
     return (
@@ -181,7 +188,7 @@ def declarations(lanes: int, library: bool = True) -> str:
         f"declare {t} @llvm.sqrt.{v}({t})\n"
         f"declare {t} @llvm.fabs.{v}({t})\n"
         f"declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)\n"
-    ) + ("declare double @sin(double)\ndeclare double @cos(double)\n" if library else "")
+    ) + (LIBRARY if library else "")
 
 
 def sincos_text(lanes: int) -> str:

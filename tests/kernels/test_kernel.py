@@ -10,7 +10,9 @@ import pytest
 
 from mbd_bridge.base.errors import KernelError, StateError
 from mbd_bridge.kernels import compile_kernel, llvm_body, machine, places, trace
-from mbd_bridge.kernels.instructions import lower
+from mbd_bridge.kernels.instructions import TracedSource, lower
+from mbd_bridge.kernels.llvm_module import batch_module
+from mbd_bridge.model.spatial import zeros
 from tests.bounds import ALLOWANCE
 from tests.kernels.functions import ARM_INPUTS, arm, reference, states
 from tests.tolerances import KERNEL
@@ -356,3 +358,21 @@ def test_ten_times_the_results_take_ten_times_as_long_to_compile_not_fifty():
 
     few, many = seconds(200), seconds(2000)
     assert many < 25 * few, (few, many)
+
+
+@pytest.mark.parametrize("lanes", [2, 8])
+def test_many_zeros_take_few_instructions_and_are_there_each_time(lanes):
+    def sparse(q):
+        out = zeros((30, 40), q)
+        out[3, 5], out[29, 39] = q[0], q[1] * q[0]
+        return out, q[:1] + 1.0
+
+    text, _ = batch_module(TracedSource(sparse, {"q": 2}).program, lanes, "x86_64")
+    assert text.count("store") < 200
+    kernel = compile_kernel(sparse, {"q": 2}, cache=None, lanes=lanes)
+    for seed in (1, 2):
+        q = np.random.default_rng(seed).normal(size=(21, 2))
+        right = np.array([sparse(one)[0] for one in q])
+        found = kernel(q)[0]
+        np.testing.assert_array_equal(found, right)
+        np.testing.assert_array_equal(kernel.single().run(q[0])[0], right[0])
