@@ -33,7 +33,7 @@ def test_a_signature_shows_each_option_of_a_group_with_its_default_and_its_help(
     for name, option in options_of(ReadingOptions).items():
         assert parameters[name].default == option.default
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert f"\n        {name} : {option.help[:40]}" in (mbd.Mechanism.read_motion.__doc__ or "")
+        assert f"\n{name} : {option.help[:40]}" in (inspect.getdoc(mbd.Mechanism.read_motion) or "")
     assert "options" not in parameters
 
 
