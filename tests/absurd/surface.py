@@ -49,6 +49,12 @@ INNER = (
 MODULES = (mbd, mbd.flexible, mbd.linear)
 """Where public functions are."""
 
+LATE = (
+    *("mbd_bridge.api.kinematics", "mbd_bridge.api.motions"),
+    *("mbd_bridge.simulation.batch.run", "mbd_bridge.simulation.rates"),
+)
+"""Where methods are that are imported when they are used; those of other modules are not tried."""
+
 SHOWN = ("show", "render", "web_view", "report")
 
 ELSEWHERE = {
@@ -132,13 +138,15 @@ def _methods(
     for method in (
         m for m in dir(kind) if not m.startswith("_") or m in ("__call__", "__getitem__")
     ):
+        function = getattr(kind, method)  # imports it, where it is of another module
+        if getattr(function, "__module__", kind.__module__) not in (kind.__module__, *LATE):
+            continue
         static = inspect.getattr_static(kind, method, None)
         if not (inspect.isfunction(static) or isinstance(static, staticmethod)):
             continue
         short = f"{kind.__name__}.{method}"
         if short in INNER or short in ELSEWHERE:
             continue
-        function = getattr(kind, method)
         bound = not isinstance(static, staticmethod)
         made = functools.partial(lambda method: getattr(make(), method), method)
         yield _call(f"{name}.{method}", short, made, function, given, always, skipped=int(bound))
