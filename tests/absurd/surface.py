@@ -50,7 +50,7 @@ MODULES = (mbd, mbd.flexible, mbd.linear)
 """Where public functions are."""
 
 LATE = (
-    *("mbd_bridge.api.kinematics", "mbd_bridge.api.motions"),
+    *("mbd_bridge.api.flexible", "mbd_bridge.api.kinematics", "mbd_bridge.api.motions"),
     *("mbd_bridge.simulation.batch.run", "mbd_bridge.simulation.rates"),
 )
 """Where methods are that are imported when they are used; those of other modules are not tried."""
