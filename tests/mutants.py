@@ -249,7 +249,7 @@ MUTANTS = (
     ),
     Mutant(
         "the life of a bearing is that of its mean load, not of its damage",
-        *("applications/bearings/duty.py", "(C / mean) ** p if mean", "(C / mean) if mean"),
+        *("applications/bearings/life.py", "(C / mean) ** p if mean", "(C / mean) if mean"),
         "loads/test_bearings.py cli/test_loads.py",
     ),
     Mutant(
@@ -334,7 +334,7 @@ MUTANTS = (
     ),
     Mutant(
         "a grid in a study file needs no levels",
-        *("applications/studies/command.py", "if len(table) < 3:", "if len(table) < 2:"),
+        *("applications/studies/study_file.py", "if len(table) < 3:", "if len(table) < 2:"),
         "studies/test_study_file.py",
     ),
     Mutant(

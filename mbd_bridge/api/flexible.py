@@ -122,8 +122,8 @@ def deflections(
         return _of_states(machine.model, q, link, x)
     if not isinstance(motion, Motion):
         raise StateError(
-            f"motion: expected a Motion, as robot.read_motion returns, got {motion!r:.60}; states go "
-            f"in q="
+            f"motion: expected a Motion, as robot.read_motion returns, got {motion!r:.60}; "
+            f"states go in q="
         )
     if tuple(motion.coordinates) != machine.model.coordinate_names:
         raise StateError("the motion is one of other coordinates; load it for this mechanism")

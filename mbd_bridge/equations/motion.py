@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mbd_bridge.equations.body_composites import with_rotors
 from mbd_bridge.equations.composite import Composite, modal_rows
+from mbd_bridge.equations.mass_matrix import with_rotors
 from mbd_bridge.equations.state_vectors import MechanismState
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import BodyComposite, BodyComposites, ColumnWrench
 from mbd_bridge.equations.external import External
+from mbd_bridge.equations.mass_matrix import BodyComposite, BodyComposites, ColumnWrench
 from mbd_bridge.equations.motions import body_motions, joint_velocities
 from mbd_bridge.equations.newton_euler import carried_wrenches, generalised_force
 from mbd_bridge.equations.reactions import at_body_origin, bodies_beyond

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import steiner
 from mbd_bridge.equations.composite import symmetric_turn
+from mbd_bridge.equations.mass_matrix import steiner
 from mbd_bridge.equations.mass_moments import MassMoments
 from mbd_bridge.model import JointMotion
 from mbd_bridge.model.spatial import Array, cross, skew, zeros

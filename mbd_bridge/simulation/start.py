@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.arguments import finite_numbers
 from mbd_bridge.base.errors import SolveError, StateError, count
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.forces.acts import StartStates
 from mbd_bridge.model import Model

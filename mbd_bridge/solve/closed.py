@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import BodyComposites, mass_matrix_by_bodies
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External
+from mbd_bridge.equations.mass_matrix import BodyComposites, mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.sections import JointSection, sections
 from mbd_bridge.equations.state_vectors import state_vectors

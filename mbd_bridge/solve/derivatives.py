@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import with_rotors
 from mbd_bridge.equations.external import External, wrench_on
+from mbd_bridge.equations.mass_matrix import with_rotors
 from mbd_bridge.equations.mass_moments import share_out
 from mbd_bridge.equations.motions import (
     body_motion,

@@ -25,11 +25,11 @@ from numpy.typing import ArrayLike
 
 from mbd_bridge.base.errors import ModelError, SolveError, unknown_name
 from mbd_bridge.equations.articulated import articulated_accelerations
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import body_placements, link_velocity, placement
 from mbd_bridge.equations.centroid import Centroid, centroid
 from mbd_bridge.equations.cuts import constraints
 from mbd_bridge.equations.external import External, add, from_world_axes
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import Cache, Kernel

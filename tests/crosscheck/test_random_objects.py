@@ -10,7 +10,7 @@ from mbd_bridge.engines.crosscheck.compare import random_states
 from mbd_bridge.engines.pinocchio import Twin
 from mbd_bridge.engines.quiet import quiet
 from mbd_bridge.equations.articulated import articulated_accelerations
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from tests.robots import random_objects
 from tests.tolerances import REFEREE

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from mbd_bridge.base.errors import SolveError
 from mbd_bridge.equations.articulated import articulated_accelerations
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.model import Builder, build_model
 from mbd_bridge.solve.factor import articulated_is_cheaper, factorise, mass_pattern

@@ -10,7 +10,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import StateError
-from mbd_bridge.equations.body_composites import BodyComposites
+from mbd_bridge.equations.mass_matrix import BodyComposites
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.sections import section_loads, sections
 from mbd_bridge.kernels import trace

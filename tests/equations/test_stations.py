@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.equations import body_composites
-from mbd_bridge.equations.body_composites import FAR, mass_matrix_by_bodies, station_bodies
+from mbd_bridge.equations import mass_matrix
+from mbd_bridge.equations.mass_matrix import FAR, mass_matrix_by_bodies, station_bodies
 from mbd_bridge.kernels.tracing import trace
 from mbd_bridge.model import build_model
 from tests.benchmarks.dof import chain
@@ -26,7 +26,7 @@ def model_of(seed, types, joints=24):
 def with_and_without(model, q, monkeypatch):
     found = []
     for long in (0, 10**9):
-        monkeypatch.setattr(body_composites, "LONG", long)
+        monkeypatch.setattr(mass_matrix, "LONG", long)
         found.append(mass_matrix_by_bodies(model, q))
     return found
 
@@ -37,7 +37,7 @@ def test_stations_do_not_change_the_mass_matrix(seed, types, monkeypatch):
     model, rng = model_of(seed, types)
     q = random_state(model, rng)[0]
     ours, plain = with_and_without(model, q, monkeypatch)
-    monkeypatch.setattr(body_composites, "LONG", 0)
+    monkeypatch.setattr(mass_matrix, "LONG", 0)
     assert len(station_bodies(model)) < len(model.bodies)
     size = np.sqrt(np.diagonal(plain))
     assert (np.abs(ours - plain) <= DIGITS * np.outer(size, size)).all()
@@ -63,11 +63,11 @@ def test_what_is_small_and_far_out_is_a_station_of_its_own(monkeypatch):
     model = mbd.Mechanism.build(builder).model
     q = np.array([0.3, -0.4, 0.5, 0.6, -0.7])
     ours, plain = with_and_without(model, q, monkeypatch)
-    monkeypatch.setattr(body_composites, "LONG", 0)
+    monkeypatch.setattr(mass_matrix, "LONG", 0)
     assert len(model.bodies) - 3 in station_bodies(model)
     size = np.sqrt(np.diagonal(plain))
     assert (np.abs(ours - plain) <= DIGITS * np.outer(size, size)).all()
-    monkeypatch.setattr(body_composites, "FAR", 1e9)
+    monkeypatch.setattr(mass_matrix, "FAR", 1e9)
     worse = mass_matrix_by_bodies(model, q)
     assert (np.abs(worse - plain) / np.outer(size, size)).max() > 10 * DIGITS
 
@@ -75,8 +75,8 @@ def test_what_is_small_and_far_out_is_a_station_of_its_own(monkeypatch):
 def test_long_branches_take_less_than_half_of_the_operations(monkeypatch):
     model = chain(60)
     counts = []
-    for long in (body_composites.LONG, 10**9):
-        monkeypatch.setattr(body_composites, "LONG", long)
+    for long in (mass_matrix.LONG, 10**9):
+        monkeypatch.setattr(mass_matrix, "LONG", long)
         graph = trace(lambda q: (mass_matrix_by_bodies(model, q),), {"q": model.nq})
         counts.append(sum(graph.counts().values()))
     assert counts[0] < 0.5 * counts[1]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import point_velocity
 from mbd_bridge.equations.composite import composites, section
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import (

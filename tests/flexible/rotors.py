@@ -3,7 +3,7 @@
 import numpy as np
 
 import mbd_bridge as mbd
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.model import build_model
 from tests.flexible.models import bar, natural_frequencies

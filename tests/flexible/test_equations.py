@@ -5,9 +5,9 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.composite import composites, section
 from mbd_bridge.equations.energy import energies_of
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.motion import generalised_forces, mass_matrix
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.reactions import (

@@ -5,7 +5,7 @@ import pytest
 
 import mbd_bridge as mbd
 from mbd_bridge.base.errors import ModelError
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.model import build_model
 from mbd_bridge.model.flexible.basis import basis, matrices

@@ -6,7 +6,7 @@ import pytest
 import mbd_bridge as mbd
 from mbd_bridge.applications.bearings import Bearing, BearingTerms, RingFrames, load, save
 from mbd_bridge.applications.bearings.catalogue import ANGULAR_CONTACT, DEEP_GROOVE
-from mbd_bridge.applications.bearings.duty import BearingCounter
+from mbd_bridge.applications.bearings.life import BearingCounter
 from mbd_bridge.base.errors import FileError, ModelError, StateError
 from mbd_bridge.cli import main
 from tests.actuators.machines import arm, arm_urdf, motion

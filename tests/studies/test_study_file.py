@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbd_bridge as mbd
-from mbd_bridge.applications.studies.command import read_study
+from mbd_bridge.applications.studies.study_file import read_study
 from mbd_bridge.base.errors import FileError
 from mbd_bridge.cli import main
 

@@ -8,7 +8,7 @@ from mbd_bridge.applications.bearings.bearing_set import (
 )
 from mbd_bridge.applications.bearings.bearings import Bearings, BearingsObserver
 from mbd_bridge.applications.bearings.catalogue import Bearing
-from mbd_bridge.applications.bearings.duty import BearingDuty, RatingLife
+from mbd_bridge.applications.bearings.life import BearingDuty, RatingLife
 from mbd_bridge.applications.bearings.terms import BearingTerms, RingFrames
 
 __all__ = [

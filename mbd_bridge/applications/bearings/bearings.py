@@ -18,7 +18,7 @@ from mbd_bridge.applications.bearings.bearing_set import (
     Located,
 )
 from mbd_bridge.applications.bearings.catalogue import RELIABILITY
-from mbd_bridge.applications.bearings.duty import Bands, BearingCounter, BearingDuty
+from mbd_bridge.applications.bearings.life import Bands, BearingCounter, BearingDuty
 from mbd_bridge.applications.bearings.terms import (
     ALONG,
     BearingTerms,
@@ -379,7 +379,7 @@ def bearings(
     bearings : by joint a `Bearing`, or two of them at a distance; None: those that the machine
         has stated (`stated_bearings`)
     located : which of two carries the axial force: "first", "second", "each" (opposed)
-    reliability, aiso : of the modified life; see `loads.bearings.duty`. None: as stated with
+    reliability, aiso : of the modified life; see `loads.bearings.life`. None: as stated with
         the machine's bearings, or "first", 90 and 1
     threads : see `joint_loads`
     **options : of what acts. External wrenches of N states are those of the motion's rows

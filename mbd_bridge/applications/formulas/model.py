@@ -30,8 +30,8 @@ from mbd_bridge.applications.formulas.form import (
 from mbd_bridge.base.arguments import chosen_names, name_list
 from mbd_bridge.base.errors import ModelError, unknown_name, whole_number
 from mbd_bridge.base.lazy import cached_property
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cuts import constraints
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.material_points import potential
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.kernels import trace

@@ -18,9 +18,9 @@ from mbd_bridge.base.errors import ModelError, StateError
 from mbd_bridge.engines.pybullet.client import Client
 from mbd_bridge.engines.pybullet.loaded_body import BASE, LoadedBody
 from mbd_bridge.engines.quiet import quiet
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
 from mbd_bridge.equations.cartesian import placement
 from mbd_bridge.equations.external import NOTHING, External, shift_to_link
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.equations.newton_euler import recursive_loads
 from mbd_bridge.equations.state_vectors import state_vectors
 from mbd_bridge.files.elements import unphysical

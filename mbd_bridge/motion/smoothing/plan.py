@@ -16,7 +16,7 @@ from mbd_bridge.model import Body, ModelJoint
 from mbd_bridge.model.units import velocity_units
 from mbd_bridge.motion.derivatives import derivatives
 from mbd_bridge.motion.options import Smoothing
-from mbd_bridge.motion.smoothing.estimate import (
+from mbd_bridge.motion.smoothing.choose import (
     SignalPlan,
     data_of,
     estimate,

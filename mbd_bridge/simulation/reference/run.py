@@ -39,8 +39,8 @@ from mbd_bridge.simulation.reference.methods import (
     ReferenceEquations,
     make_method,
 )
-from mbd_bridge.simulation.run.march import Log, MotionRun
 from mbd_bridge.simulation.run.problem import History, Problem, Records, SolutionMethod
+from mbd_bridge.simulation.run.time_loop import Log, MotionRun
 from mbd_bridge.simulation.steps.compiled import passage_of
 from mbd_bridge.simulation.steps.passage import Passage
 from mbd_bridge.simulation.steps.runge_kutta import normalised

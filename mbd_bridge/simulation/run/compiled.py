@@ -29,8 +29,8 @@ from mbd_bridge.simulation.guards.step_by_step import LOOK
 from mbd_bridge.simulation.guards.step_length import StepCheck
 from mbd_bridge.simulation.outcome import FINISHED, Outcome
 from mbd_bridge.simulation.outputs import REPORTED, STATE
-from mbd_bridge.simulation.run.march import Log, MotionRun, probe
 from mbd_bridge.simulation.run.problem import Problem, Records
+from mbd_bridge.simulation.run.time_loop import Log, MotionRun, probe
 from mbd_bridge.simulation.steps.compiled import (
     Start,
     SystemStep,

@@ -40,7 +40,6 @@ from mbd_bridge.simulation.run.checkpoint import Checkpoint
 from mbd_bridge.simulation.run.compiled import CompiledRun, VariableRun
 from mbd_bridge.simulation.run.events import Watch, check_watches
 from mbd_bridge.simulation.run.lookout import Lookout, raised, with_events
-from mbd_bridge.simulation.run.march import MotionRun, march
 from mbd_bridge.simulation.run.problem import (
     Problem,
     Records,
@@ -50,6 +49,7 @@ from mbd_bridge.simulation.run.problem import (
     check_start,
     number_of_steps,
 )
+from mbd_bridge.simulation.run.time_loop import MotionRun, march
 from mbd_bridge.simulation.start import check_inertia, rows_and_dof, start_state
 from mbd_bridge.simulation.steps.schemes import (
     METHODS,

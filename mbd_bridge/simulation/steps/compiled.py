@@ -68,11 +68,12 @@ from mbd_bridge.simulation.steps.trusted_step import (
     carried,
     fed_back,
     taken,
+    whole_risk,
 )
 from mbd_bridge.simulation.system import System
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.closed import closed_acceleration
-from mbd_bridge.solve.tolerances import STEP_RISK, STRAYED_RISK
+from mbd_bridge.solve.tolerances import STEP_RISK
 
 NO_MEMORY = Memory(0, True, 0, 0)
 """Of steps that begin with the state alone."""
@@ -308,11 +309,9 @@ class SystemStep:
         q_end, v_end, z_end, memory_end, work, risks = step(
             Begin(q, v, z, memory, last, h, p, held, instant)
         )
-        end, risk = zeros(len(t), t, h), zeros(1, t, h)
+        end = zeros(len(t), t, h)
         end[0], end[WORK] = last[0], t[WORK] + work
         end[CARRIED:] = np.concatenate([z_end, memory_end])
-        strayed = STRAYED_RISK * (risks[0] * risks[0] * risks[0]) * risks[2]
-        risk[0] = risks[0] + risks[1] + strayed
         a = self.memory.acceleration(memory)[: system.model.nv]
         reported: Outputs = ()
         if asked is not None:
@@ -320,7 +319,7 @@ class SystemStep:
             closed = slopes(first.model, self.rows, *first.stage())(q, v, t[0], z)[1]
             state, beside = (q, v, t[: CARRIED + nz]), (q_end, v_end, end)
             reported = asked.values(first, self.rows, *state, closed, beside)
-        return q_end, v_end, end, a, risks, *reported, risk
+        return q_end, v_end, end, a, risks, *reported, whole_risk(risks)
 
     @property
     def _passes(self) -> bool:

@@ -61,7 +61,7 @@ from mbd_bridge.simulation.steps.passage import (
     SWEPT,
     Resumed,
 )
-from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, Now, strayed_risk
 from mbd_bridge.simulation.system import System
 from mbd_bridge.solve.tolerances import (
     CONTROLLED_ERROR,
@@ -73,7 +73,6 @@ from mbd_bridge.solve.tolerances import (
     RETRIED_RISK,
     STEP_ERROR,
     STEP_RISK,
-    STRAYED_RISK,
 )
 
 STUCK, OFF, READY, STILL, NEARER, JUMP, FURTHER, ALONG, BRIDGE, LAST = map(float, range(-1, 9))
@@ -243,8 +242,7 @@ class _Step(NamedTuple):
         good = self.finite & (self.near < limit)
         if over:
             return good
-        risk = STRAYED_RISK * (self.near * self.near * self.near) * self.square
-        return good & (self.crossed < STEP_RISK) & (risk < strayed)
+        return good & (self.crossed < STEP_RISK) & (strayed_risk(self.near, self.square) < strayed)
 
 
 def detour_of(system: System, sizes: Mapping[str, int]) -> Detour:

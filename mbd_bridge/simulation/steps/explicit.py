@@ -43,9 +43,9 @@ from mbd_bridge.simulation.steps.runge_kutta import (
     slopes as slopes_of,
 )
 from mbd_bridge.simulation.steps.schemes import Integrator, scheme_name
-from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, whole_risk
 from mbd_bridge.simulation.system import System
-from mbd_bridge.solve.tolerances import STRAYED_RISK, UNCLOSED_RISK
+from mbd_bridge.solve.tolerances import UNCLOSED_RISK
 
 PARTS = (0.0, 0.5, 1.0)
 """Of a step, after which tables of forces and of motions are known."""
@@ -151,19 +151,18 @@ def explicit_step(
         near = others[-1] if others else first
         q_end, v_end = normalised(model, x_end[:nq]), x_end[nq : nq + len(v)]
         q_end, v_end, left, strayed = projected(correct, q_end, v_end, last, near)
-        risks, risk = zeros(3, q, v), zeros(1, q, v)
+        risks = zeros(3, q, v)
         total = sum((one.risk for one in others), first.risk)
         over: Any = 0.0
         if len(others) >= FEWEST:
             over = crossed(first, others[(len(others) - 1) // 2], near)
         risks[0], risks[1], risks[2] = total, over + left * UNCLOSED_RISK, strayed
-        risk[0] = risks[0] + risks[1] + STRAYED_RISK * (total * total * total) * strayed
         end[0], end[WORK] = last, x_end[-1]
         end[CARRIED:] = np.concatenate([x_end[nq + len(v) : -1], memory])
         if after is not None:
             end = np.concatenate([end, after(q_end, v_end, last, near)])
         reported = () if report is None else report(q, v, t, first, (q_end, v_end, end))
-        return q_end, v_end, end, first.a, risks, *reported, risk
+        return q_end, v_end, end, first.a, risks, *reported, whole_risk(risks)
 
     return step
 

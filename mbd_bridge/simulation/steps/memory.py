@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd_bridge.equations.body_composites import mass_matrix_by_bodies
+from mbd_bridge.equations.mass_matrix import mass_matrix_by_bodies
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.acts import Acting

@@ -22,10 +22,10 @@ from mbd_bridge.kernels.tracing import shared
 from mbd_bridge.model import Model
 from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.simulation.signals.prescribed import PrescribedMotions
-from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, carried
+from mbd_bridge.simulation.steps.trusted_step import CARRIED, WORK, carried, whole_risk
 from mbd_bridge.solve.closed import Closed, ClosedTerms, closed_acceleration
 from mbd_bridge.solve.null_space import OnNullSpace
-from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, STRAYED_RISK, UNCLOSED_RISK
+from mbd_bridge.solve.tolerances import BENT_DISTANCE, CROSSED_RISK, UNCLOSED_RISK
 
 Torque = Callable[..., Array]
 """Generalised forces (nv,) as a traceable function of t, q, v and z."""
@@ -133,14 +133,13 @@ def staged_step(
         v_end = v + sixth * (one.dv + 2.0 * (two.dv + three.dv) + four.dv)
         q_end = normalised(model, q_end)
         q_end, v_end, left, strayed = projected(correct, q_end, v_end, last, four)
-        risks, risk = zeros(3, q, v), zeros(1, q, v)
+        risks = zeros(3, q, v)
         near = one.risk + two.risk + three.risk + four.risk
         risks[0], risks[1], risks[2] = (
             near,
             crossed(one, three, four) + left * UNCLOSED_RISK,
             strayed,
         )
-        risk[0] = risks[0] + risks[1] + STRAYED_RISK * (near * near * near) * strayed
         end = zeros(len(t), t, h)
         end[0] = last
         end[WORK] = t[WORK] + sixth * (first + 2.0 * (second + third) + fourth)
@@ -148,7 +147,7 @@ def staged_step(
         if after is not None:
             end = np.concatenate([end, after(q_end, v_end, last, four)])
         reported = () if report is None else report(q, v, t, one, (q_end, v_end, end))
-        return q_end, v_end, end, one.a, risks, *reported, risk
+        return q_end, v_end, end, one.a, risks, *reported, whole_risk(risks)
 
     return step
 

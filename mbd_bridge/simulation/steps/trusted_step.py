@@ -17,13 +17,13 @@ by ε/σ, its velocity by ε/σ², its acceleration by ε/σ³. The risk of a st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd_bridge.forces.base import NO_STATES
 from mbd_bridge.model import Model
-from mbd_bridge.model.spatial import Array
+from mbd_bridge.model.spatial import Array, zeros
 from mbd_bridge.solve.tolerances import STEP_RISK, STRAYED_RISK
 
 WORK, CARRIED = 1, 2
@@ -79,7 +79,24 @@ class StepResult(NamedTuple):
     @property
     def strayed(self) -> float:
         """Return the risk that it has come off its branch."""
-        return STRAYED_RISK * self.near**3 * self.correction**2
+        return float(strayed_risk(self.near, self.correction**2))
+
+
+def strayed_risk(near: Any, square: Any) -> Any:
+    """Return the risk of having come off a branch, so near to a singular position.
+
+    Parameters
+    ----------
+    square : of what the first correction took back
+    """
+    return STRAYED_RISK * (near * near * near) * square
+
+
+def whole_risk(risks: Array) -> Array:
+    """Return the risk (1,) of a step whose parts (3,) are `near`, `crossed` and that square."""
+    risk = zeros(1, risks)
+    risk[0] = risks[0] + risks[1] + strayed_risk(risks[0], risks[2])
+    return risk
 
 
 def taken(outputs: Sequence[Array]) -> StepResult:
