@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from typing import Unpack
 
@@ -16,17 +16,15 @@ from mbd_bridge.loads import JointLoads, loads_from_table
 from mbd_bridge.motion import Motion, Reading, motion_from_file
 from mbd_bridge.motion.external import ExternalForces, external_from_file
 from mbd_bridge.motion.external.forces import force_on_link
-from mbd_bridge.motion.frames import Frames
 from mbd_bridge.motion.motion import motion_from_arrays
 from mbd_bridge.motion.options import (
-    REACHED,
     ExternalReadingOptions,
+    PartialMotionOptions,
     ReadingOptions,
 )
 from mbd_bridge.motion.partial import complete_columns
 from mbd_bridge.motion.reading import CompletionOptions
 from mbd_bridge.motion.smoothing import Smooth, Smoothing
-from mbd_bridge.solve.assembly import InitialGuess
 from mbd_bridge.solve.wrenches import Axes
 
 
@@ -128,17 +126,12 @@ def read_external(
     return external_from_file(file_path("path", path), machine.model, **options)
 
 
+@with_options
 def complete(
     machine: Mechanism,
     recorded: Mapping[str, ArrayLike],
     time: ArrayLike,
-    *,
-    near: InitialGuess = None,
-    frames: Frames = None,
-    given: Iterable[str] | str | None = None,
-    rest: bool = False,
-    tolerance: float = REACHED,
-    check: bool = True,
+    **options: Unpack[PartialMotionOptions],
 ) -> Motion:
     """Return the whole motion that recorded coordinates or poses determine.
 
@@ -149,20 +142,18 @@ def complete(
         ("tool.x", ..., "tool.roll", ... or "tool.qx", ...); rad, m and s. Rates that are not
         there are derived
     time : (N,) s
-    near : the first position is the one nearest to these coordinates
-    frames : frames by name: a link, or (link, xyz) or (link, xyz, rpy)
-    given : joints and frames that determine the motion; the others are compared; None: all
-    rest : hold what the recorded columns leave open where `near` has it
-    tolerance : residual, rad or sizes of the mechanism, at which a position is reached
-    check : raise at the first time that cannot be reached; False leaves nan there
+    **options : of what is recorded
 
     Examples
     --------
     >>> motion = robot.complete({"crank": angles}, time)               # doctest: +SKIP
     """
-    options = CompletionOptions(near, frames, given, tolerance)
-    reading = Reading(flag("rest", rest), completion=options)
-    return complete_columns(machine.model, recorded, time, reading, check=flag("check", check))
+    rest, check = flag("rest", options["rest"]), flag("check", options["check"])
+    found = CompletionOptions(
+        options["near"], options["frames"], options["given"], options["tolerance"]
+    )
+    reading = Reading(rest, completion=found)
+    return complete_columns(machine.model, recorded, time, reading, check=check)
 
 
 def read_loads(machine: Mechanism, path: str | PathLike[str]) -> JointLoads:

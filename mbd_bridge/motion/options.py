@@ -124,6 +124,28 @@ class InverseKinematicsOptions(TypedDict, total=False):
 
 
 @option_group
+class PartialMotionOptions(TypedDict, total=False):
+    """How the whole motion is found that a part of its coordinates determines.
+
+    Parameters
+    ----------
+    near : the first position is the one nearest to these coordinates
+    frames : frames by name: a link, or (link, xyz) or (link, xyz, rpy)
+    given : joints and frames that determine the motion; the others are compared; None: all
+    rest : hold what the recorded columns leave open where `near` has it
+    tolerance : residual, rad or sizes of the mechanism, at which a position is reached
+    check : raise at the first time that cannot be reached; False leaves nan there
+    """
+
+    near: Annotated["InitialGuess", Option(None)]
+    frames: Annotated["Frames", Option(None)]
+    given: Annotated["Iterable[str] | str | None", Option(None)]
+    rest: Annotated[bool, Option(False)]
+    tolerance: Annotated[float, Option(REACHED)]
+    check: Annotated[bool, Option(True)]
+
+
+@option_group
 class ExternalReadingOptions(TypedDict, total=False):
     """How a file with external forces is read.
 
