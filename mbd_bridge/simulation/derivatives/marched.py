@@ -25,7 +25,7 @@ from mbd_bridge.model.spatial import Array
 from mbd_bridge.simulation.derivatives.start import StartColumns
 from mbd_bridge.simulation.derivatives.steps import STATE, StepDerivatives
 from mbd_bridge.simulation.run.events import HALVINGS
-from mbd_bridge.simulation.signals.tables import ON_GRID, SHARP, length_to
+from mbd_bridge.simulation.signals.tables import SHARP, length_to, on_grid
 from mbd_bridge.simulation.steps.schemes import Scheme
 from mbd_bridge.simulation.trajectory import Trajectory
 from mbd_bridge.solve.tolerances import STEP_RISK
@@ -100,7 +100,7 @@ class StepGrid(NamedTuple):
             own = table.times  # with other values it may bend or jump at each of them
             short = np.diff(own) < SHARP * h
             jump = np.append(short, False) | np.insert(short, 0, False)
-            off = np.abs((own - start) / h - np.round((own - start) / h)) > ON_GRID
+            off = ~on_grid(own, start, h)
             knots = np.union1d(knots, own[jump | off])
         if scheme.remembers and len(knots):
             raise StateError(

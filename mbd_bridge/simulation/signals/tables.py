@@ -166,6 +166,12 @@ ALL = 2**62
 """More steps than there are."""
 
 
+def on_grid(time: Any, start: float, h: float) -> Any:
+    """Return whether times are ends of steps of h from `start`."""
+    phase = (time - start) / h
+    return abs(phase - np.round(phase)) <= ON_GRID
+
+
 @dataclass(frozen=True, eq=False)
 class Knots:
     """Times, growing, at which steps have to end.
@@ -193,8 +199,7 @@ class Knots:
             jump = (lengths < SHARP * h) & moved
             sharp = jump[:-1] | jump[1:]
             bent = (np.abs(np.diff(slope)) * h > STRAIGHT * largest).any(axis=0)
-            phase = (times[1:-1] - start) / h
-            bent &= np.abs(phase - np.round(phase)) > ON_GRID
+            bent &= ~on_grid(times[1:-1], start, h)
             for time, hard in zip(times[1:-1][sharp | bent], sharp[sharp | bent], strict=True):
                 found[float(time)] = found.get(float(time), False) or bool(hard)
         order = sorted(found)

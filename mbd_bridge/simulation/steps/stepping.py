@@ -31,7 +31,7 @@ from mbd_bridge.simulation.guards.step_by_step import StepGuards
 from mbd_bridge.simulation.rates import Rate
 from mbd_bridge.simulation.results.accelerations import Accelerations, Answer
 from mbd_bridge.simulation.signals.parts import TorquePart, WrenchPart
-from mbd_bridge.simulation.signals.tables import Knots, length_to
+from mbd_bridge.simulation.signals.tables import length_to, on_grid
 from mbd_bridge.simulation.start import independent_rows
 from mbd_bridge.simulation.steps.compiled import (
     Continued,
@@ -263,7 +263,7 @@ class Stepping:
     def restart(self, t: float) -> None:
         """Go back to the first state, at time t, s."""
         self.keep(self._first_rows)
-        self._knots: Knots = self.system.knots(t, self.h, self._scheme)
+        self._find_knots(t)
         self.put(t, *self._given)
         if self._scheme.remembers:
             self._memory.reached(self._memory.at(self._bare, self.held, jumps=True))
@@ -272,11 +272,15 @@ class Stepping:
 
     def put(self, t: float, q: Array, v: Array, z: Array, h: float | None = None) -> None:
         """Go on from a state, by steps of h seconds."""
-        if h is not None and h != self.h:
+        if h is not None and (h != self.h or not on_grid(t, self._grid, h)):
             self.h = self._code.h = h
-            self._knots = self.system.knots(t, h, self._scheme)
+            self._find_knots(t)
         self.t[0], self.work[0] = t, 0.0
         self.q[:], self.v[:], self.z[:] = q, v, z
+
+    def _find_knots(self, t: float) -> None:
+        """Find where steps have to end, beside the grid of those from t."""
+        self._grid, self._knots = t, self.system.knots(t, self.h, self._scheme)
 
     def prepare(self) -> None:
         """Compile what later steps may need, past singular positions too, so that none waits.
@@ -326,11 +330,8 @@ class Stepping:
         self._go_back(state)
 
     def _go_back(self, state: Array) -> None:
-        """Go back to a state; a basis, which is one of certain rows, is decomposed anew."""
+        """Go back to a state; a memory, which is one of certain rows, begins anew."""
         code = self._code
-        if code.start.beside is None:
-            code.state[:] = state
-            return
         known = len(code.state) - len(code.carried) + self.system.nz
         code.state[:known], code.state[known:] = state[:known], 0.0
 
