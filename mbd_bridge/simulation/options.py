@@ -274,9 +274,9 @@ class MethodOptions(LoopOptions, total=False):
     Parameters
     ----------
     integrator : "rk4" is compiled, and so are the implicit "newmark", "hht" and
-        "generalised_alpha" for stiff machines, and "explicit_newmark", these with method
-        "multipliers"; their numbers are given as `mbd.integrators.HHT(alpha=-0.1)` in place of the
-        name, and so is one of your own (`mbd.integrators.Integrator`). "ab3" has fixed steps;
+        "generalised_alpha" for stiff machines, and "explicit_newmark" (with method "multipliers"
+        only); their numbers are given as `mbd.integrators.HHT(alpha=-0.1)` in place of the name,
+        and so is one of your own (`mbd.integrators.Integrator`). "ab3" has fixed steps;
         "abm" and SciPy's ("scipy:RK45", "scipy:LSODA", ...) choose their own, with records every
         `every` * `step` seconds
     tolerance : error of a step, relative and absolute, where steps are variable

@@ -114,9 +114,9 @@ class RayCanvas:
         for package in ("embreex", "PIL"):
             needed(
                 package,
-                "a page for the browser needs nothing (robot.web_view(...).save('page.html'), "
-                f"mbd view --web), but pictures and films need {package} (embreex has wheels for "
-                "x86-64 and Apple's processors)",
+                f"pictures and films need {package} (embreex has wheels for x86-64 and Apple's "
+                "processors), a page for the browser nothing (robot.web_view(...).save("
+                "'page.html'), mbd view --web)",
                 "mbd_bridge[view]",
             )
         self._shapes: list[Shaded] = []

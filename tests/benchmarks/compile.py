@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,6 +18,7 @@ import mbd_bridge as mbd
 from mbd_bridge.kernels import cache, compile as batch, instructions, kernel, machine, march
 from mbd_bridge.kernels.ops import ROUTINE_CALLS
 from tests.benchmarks.dof import chain
+from tests.benchmarks.planar import spent
 from tests.machines import four_bar, n_four_bar
 
 
@@ -49,11 +48,6 @@ def traced_operations(graph: Any) -> int:
     """Return the operations of a graph, those of each routine once."""
     routines = {id(node[-1]): node[-1].graph for node in graph.nodes if node[0] in ROUTINE_CALLS}
     return len(graph.nodes) + sum(len(one.nodes) for one in routines.values())
-
-
-def spent() -> float:
-    """Return the processor's seconds of this process, and of those that compile for it."""
-    return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 @contextlib.contextmanager

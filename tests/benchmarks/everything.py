@@ -1,8 +1,9 @@
 """Everything included: what a Python user waits for from a machine to its motion.
 
 Each engine in a process of its own, started anew three times, the best of them: import; then
-model, compilation (ours from nothing, and from the cache on disk) and the motion with every state
-kept; then that motion once more in the same process. The start is given. One thread each.
+model (ours from a file), compilation (from nothing, in processes that count, and from the cache on
+disk) and the motion with every state kept; then that motion once more in the same process. The
+start is given. One thread each.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.planar import seconds_of
+from tests.benchmarks.planar import seconds_of, spent
 
 H = 1e-3
 """s."""
@@ -48,10 +49,10 @@ def machine(name: str) -> Any:
     return four_bar(1, 2, 2.5, 2.5) if name == "four_bar" else n_four_bar(40)
 
 
-def start_of(name: str) -> dict[str, list[float]]:
+def start_of(name: str, bar: Any) -> dict[str, list[float]]:
     """Return positions and velocities at the start."""
     crank, angle, rate = ("crank", 0.5, 2.0) if name == "four_bar" else ("crank0", 0.0, 1.0)
-    at = machine(name).assemble({crank: angle}, fixed=crank, velocity={crank: rate})
+    at = bar.assemble({crank: angle}, fixed=crank, velocity={crank: rate})
     return {"q": at.q.tolist(), "v": at.v.tolist()}
 
 
@@ -78,26 +79,28 @@ def peer(engine: str, bar: Any, start: dict[str, Any], steps: int) -> Callable[[
     return lambda: one_more.run(steps)
 
 
-def child(engine: str, name: str, start: dict[str, Any]) -> dict[str, float]:
+def child(engine: str, name: str, file: str, start: dict[str, Any]) -> dict[str, float]:
     """Measure one engine in this process: s of the processor."""
     start = {key: np.array(value) for key, value in start.items()}
     if engine in OURS:
-        began = time.process_time()
+        assert "mbd_bridge" not in sys.modules
+        began = spent()
+        import mbd_bridge as mbd
 
-        imported = time.process_time()
-        bar = machine(name)
+        imported = spent()
+        bar = mbd.load(file)
 
         def motion() -> object:
             return bar.simulate(SECONDS[name], step=H, **start)
 
     else:
         bar, package = machine(name), engine.split("_")[0]  # read by ours, so it is not counted
-        began = time.process_time()
+        began = spent()
         importlib.import_module("mujoco.rollout" if package == "mujoco" else package)
-        imported = time.process_time()
+        imported = spent()
         motion = peer(engine, bar, start, round(SECONDS[name] / H))
     motion()
-    first = time.process_time()
+    first = spent()
     again = min(seconds_of(motion) for _ in range(TURNS))
     return {"import": imported - began, "first": first - imported, "again": again}
 
@@ -105,12 +108,17 @@ def child(engine: str, name: str, start: dict[str, Any]) -> dict[str, float]:
 def measure(name: str) -> list[dict[str, Any]]:
     """Measure all engines with one machine, in turns; print and return what they took."""
     engines = [e for e in NAMES if e in OURS or find_spec(e.split("_")[0])]
-    start, found = json.dumps(start_of(name)), {engine: [] for engine in engines}
+    bar = machine(name)
+    start, found = json.dumps(start_of(name, bar)), {engine: [] for engine in engines}
     for _ in range(TURNS):
         with tempfile.TemporaryDirectory() as cache:
+            file = str(Path(cache) / f"{name}.urdf")
+            bar.convert(file)
             for engine in engines:
-                words = [sys.executable, "-m", "tests.benchmarks.everything", engine, name, start]
+                module = "tests.benchmarks.everything"
+                words = [sys.executable, "-m", module, engine, name, file, start]
                 environment = os.environ | {"MBD_BRIDGE_CACHE": cache}
+                environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once, too
                 done = subprocess.run(
                     words, capture_output=True, text=True, check=True, env=environment
                 )
@@ -131,4 +139,4 @@ def run() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(child(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]))))
+    print(json.dumps(child(sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))))

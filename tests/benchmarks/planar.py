@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -29,6 +30,11 @@ class Engine(Protocol):
 
     def open(self) -> float:
         """Return how far the loops stood open there, m."""
+
+
+def spent() -> float:
+    """Return the processor's seconds of this process, and of those that compile for it."""
+    return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 def seconds_of(work: Callable[[], object]) -> float:
