@@ -266,6 +266,14 @@ class System(Extended):
         vars(other).update(self.__getstate__() | attributes)
         return other
 
+    def current(self) -> System:
+        """Return the system with its functions as they are now: they may use what has changed."""
+        if self.identity is not None:
+            return self
+        other = self._with({})
+        vars(other)["_made_of"] = self.made_of
+        return other
+
     def check_covers(self, start: float, end: float) -> None:
         """Complain of tables that do not reach from start to end, s."""
         for name, signal in self.signals:
@@ -554,4 +562,4 @@ def system_of(
                 f"{name}: a System has its own; give it there, mbd.System(robot, {name}=...)"
             )
     machine.check_covers(start, end)
-    return machine
+    return machine.current()

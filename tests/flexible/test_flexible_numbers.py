@@ -150,3 +150,5 @@ def test_numbers_that_shapes_depend_on_are_refused(robot, name, message):
 def test_values_that_no_beam_has_are_refused():
     with pytest.raises(ModelError, match=r"rod.E.*a number above 0, got 0"):
         arm().simulate(2e-3, parameters={"rod.E": 0.0}, **RUN)
+    with pytest.raises(ModelError, match="the frequencies of the modes overflow"):
+        arm().simulate(2e-3, parameters={"rod.density": 1e-300}, **RUN)

@@ -10,6 +10,7 @@ import mbd_bridge as mbd
 from mbd_bridge import functions as fn
 from mbd_bridge.base.errors import StateError
 from mbd_bridge.kernels import Kernel
+from mbd_bridge.simulation.steps.compiled import MOST_STEPS, SystemStep
 from mbd_bridge.simulation.steps.stepping import CoupledStep
 from tests.benchmarks import reported
 from tests.machines import four_bar, turning
@@ -289,3 +290,37 @@ def test_what_the_steps_told_is_not_solved_again(monkeypatch):
     del called[:]
     plain.at(0.05)
     assert not called  # accelerations are known since loads were asked for
+
+
+def changing(kind, now):
+    """Return what acts: functions of a number that changes."""
+    return {
+        "torque": {"torque": {"crank": lambda t, q, v: now["gain"] - 0.1 * v[0]}},
+        "external": {"external": {LINK: lambda t, q, v: now["gain"] * PUSH + 0.0 * t}},
+        "prescribed": {"prescribed": {"crank": lambda t: 0.5 + now["gain"] * t}},
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["torque", "external", "prescribed"])
+def test_functions_that_use_what_changes_between_two_runs_do_so_in_motion_and_loads(kind):
+    bar, at = turning(four_bar(1, 2, 2.5, 2.5), 6.0)
+    now = {"gain": 1.0}
+    held = mbd.System(bar, **changing(kind, now))
+    starts = [{}] if kind == "prescribed" else [{"q": at.q, "v": at.v}, {"q": [at.q], "v": [at.v]}]
+    for gain in (1.0, -4.0):
+        now["gain"] = gain
+        anew = mbd.System(bar, **changing(kind, now))
+        for start in starts:
+            run, other = (system.simulate(0.01, **start) for system in (held, anew))
+            assert np.array_equal(run.q, other.q)
+            one, two = (found.joint_loads("crank") for found in (run, other))
+            assert np.array_equal(one.force, two.force)
+            assert np.array_equal(one.actuation, two.actuation)
+        assert held.made_of[0] is run.system.made_of[0] is bar
+
+
+def test_a_system_keeps_the_steps_of_few_schemes():
+    held = mbd.System(four_bar(1, 2, 2.5, 2.5), torque={"crank": 1.0})
+    for k in range(MOST_STEPS + 1):
+        SystemStep.of(held, (), mbd.integrators.HHT(alpha=-0.01 * k))
+    assert len(held.kept) <= MOST_STEPS

@@ -284,6 +284,13 @@ def lowest(M: Floats, K: Floats, count: int) -> tuple[Floats, Floats]:
             "the mass matrix of the modes is not positive definite: two modes have the same shape, "
             "or a mode has no mass; use fewer modes or more elements"
         ) from None
-    half = np.linalg.solve(L, K)
-    squares, vectors = np.linalg.eigh(np.linalg.solve(L, half.T))
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = np.linalg.solve(L, K)
+        square = np.linalg.solve(L, half.T)
+    if not np.isfinite(square).all():
+        raise ModelError(
+            "the frequencies of the modes overflow: expected stiffness and mass of a beam, with E "
+            "in Pa and density in kg/m^3; look at these, and at its section"
+        )
+    squares, vectors = np.linalg.eigh(square)
     return np.sqrt(np.maximum(squares[:count], 0.0)), np.linalg.solve(L.T, vectors[:, :count])

@@ -315,7 +315,9 @@ def damping_matrix(damping: Damping, M: Floats, K: Floats) -> Floats:
     D = damping.alpha * M + damping.beta * K
     if damping.ratio:
         size = np.sqrt(np.diag(M))
-        omega, V = lowest(M / np.outer(size, size), K / np.outer(size, size), len(M))
+        with np.errstate(over="ignore"):  # then it says so
+            scaled = M / np.outer(size, size), K / np.outer(size, size)
+        omega, V = lowest(*scaled, len(M))
         MV = M @ (V / size[:, None])
         D = D + MV @ np.diag(2.0 * damping.ratio * omega) @ MV.T
     return np.asarray(0.5 * (D + D.T))

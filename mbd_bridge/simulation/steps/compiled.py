@@ -163,6 +163,10 @@ def step_in_parts(
     return took
 
 
+MOST_STEPS = 16
+"""Steps that a system keeps, each with its machine code."""
+
+
 class SystemStep:
     """The steps of a system by a scheme.
 
@@ -213,6 +217,8 @@ class SystemStep:
         """Return the steps of a system, which are kept with it, and with them their code."""
         step: SystemStep | None = system.kept.get((rows, scheme))
         if step is None:
+            if len(system.kept) >= MOST_STEPS:
+                system.kept.clear()
             step = system.kept[rows, scheme] = SystemStep(system, rows, scheme)
         return step
 
