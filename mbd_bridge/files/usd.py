@@ -34,9 +34,11 @@ from mbd_bridge.files.input_files import regular_file
 from mbd_bridge.files.sdf import PLACED, WORLD, spanning_tree
 from mbd_bridge.files.table import reading
 from mbd_bridge.files.usd_stage import (
+    NAME,
     OURS,
     entries_of,
     modules,
+    names_of,
     number_of,
     opened,
     own_number,
@@ -61,8 +63,8 @@ from mbd_bridge.model.spanning_tree import as_cut
 from mbd_bridge.model.spatial import Array, Frame, Inertia, lump
 
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-NAME, ROOT, FREE, MIMIC, GEARS, ACTUATED = (
-    f"{OURS}{x}" for x in ("name", "root", "freeJoint", "mimic", "coupling", "actuated")
+ROOT, FREE, MIMIC, GEARS, ACTUATED = (
+    f"{OURS}{x}" for x in ("root", "freeJoint", "mimic", "coupling", "actuated")
 )
 ACTS = f"{OURS}jointDynamics"
 DYNAMICS = ("damping", "friction", "stiffness", "rest")
@@ -132,10 +134,10 @@ class _Stage:
         bodies = [prim for prim in prims if self._moves(prim)]
         if not bodies:
             raise FileError("no prim has PhysicsRigidBodyAPI, so nothing can move", self.file)
-        self.names = _names(bodies, {WORLD})
+        self.names = names_of(bodies, {WORLD})
         links = [Link(self.names[str(p.GetPath())], *self._body(p)) for p in bodies]
         joints = [prim for prim in prims if prim.IsA(self.physics.Joint)]
-        self.edges = _names(joints, set())
+        self.edges = names_of(joints, set())
         remark(self.stage, prims, [*bodies, *joints], self.left_out)
         edges = [edge for prim in joints if (edge := self._edge(prim)) is not None]
         pairs = Counter(frozenset(_ends(edge)) for edge in edges)
@@ -151,6 +153,7 @@ class _Stage:
         links, tree, loops, base = self._tree(bodies, links, edges, root)
         if base is None and root:
             links, tree, loops = _renamed(links, tree, loops, root)
+            links[0] = replace(links[0], visuals=self._on_ground(prims, root))
         notes = self.left_out.warn()
         check_tree(links, tree, self.file)
         check_mimics(tree, self.file)
@@ -174,6 +177,15 @@ class _Stage:
             gravity=self._gravity(prims, base),
             joint_dynamics=bool(top is not None and said(top, ACTS)),
         )
+
+    def _on_ground(self, prims: Sequence[Any], root: str) -> tuple[Geometry, ...]:
+        """Return the shapes of the ground that has a name, which only we give it."""
+        named = (prim for prim in prims if (text_of(prim, NAME) or prim.GetName()) == root)
+        ground = next((prim for prim in named if not self._moves(prim)), None)
+        if ground is None:
+            return ()
+        place, shapes = self._place(ground), self._shapes(ground)
+        return tuple(replace(x, origin=place @ x.origin) for x, _, _ in shapes if x is not None)
 
     def _coupling(self, prim: Any) -> Coupling:
         """Return gears, which only we write."""
@@ -299,7 +311,7 @@ class _Stage:
     def _body(self, prim: Any) -> tuple[Inertia | None, tuple[Geometry, ...]]:
         """Return a body's inertia and its shapes for pictures."""
         shapes = list(self._shapes(prim))
-        visuals = tuple(shape for shape, _, _ in shapes)
+        visuals = tuple(shape for shape, _, _ in shapes if shape is not None)
         if said(prim, f"{OURS}massless"):
             return None, visuals
         name = prim.GetName()
@@ -318,10 +330,10 @@ class _Stage:
                 diagonal = moments * self.kilogram * self.metre**2
                 turn = rotation_of(number_of(prim, "physics:principalAxes"))
         if not mass or diagonal is None or centre is None:
-            solid = [(shape.kind, part) for shape, part, collides in shapes if collides]
-            if any(kind == "mesh" for kind, _ in solid):
+            solid = [(shape, part) for shape, part, collides in shapes if collides]
+            if any(shape is None or shape.kind == "mesh" for shape, _ in solid):
                 self.left_out.add("masses of meshes that collide", name)
-            whole = lump(part for kind, part in solid if kind != "mesh")
+            whole = lump(part for _, part in solid)
             if whole.is_zero():
                 if not mass:
                     raise FileError(
@@ -353,20 +365,25 @@ class _Stage:
             self.left_out.add(f"{UNPHYSICAL}: {why}", name)
         return inertia, visuals
 
-    def _shapes(self, body: Any) -> Iterator[tuple[Geometry, Inertia, bool]]:
-        """Yield the shapes of a body, what they weigh as water, and whether they collide."""
+    def _shapes(self, body: Any) -> Iterator[tuple[Geometry | None, Inertia, bool]]:
+        """Yield the shapes of a body, what they weigh as water, and whether they collide.
+
+        Of a mesh that only collides None is the shape: pictures do not show it.
+        """
         own = self._place(body)
-        for prim in self.usd.PrimRange(body, self.usd.TraverseInstanceProxies()):
+        below = iter(self.usd.PrimRange(body, self.usd.TraverseInstanceProxies()))
+        for prim in below:
             if prim != body and self._moves(prim):
+                below.PruneChildren()
                 continue
             kind = str(prim.GetTypeName())
             if kind == "Mesh":
                 place, scale = self._matrix(prim)
                 path, size = str(prim.GetPath()), tuple((scale * self.metre).tolist())
                 mesh = Geometry("mesh", own.inverse() @ place, (), path, f"{self.file}[{path}]")
-                if self.geom.Imageable(prim).ComputePurpose() in SHOWN:
-                    collides = prim.HasAPI(self.physics.CollisionAPI)
-                    yield replace(mesh, scale=size), Inertia.zero(), collides
+                shown = self.geom.Imageable(prim).ComputePurpose() in SHOWN
+                collides = prim.HasAPI(self.physics.CollisionAPI)
+                yield replace(mesh, scale=size) if shown else None, Inertia.zero(), collides
                 continue
             if kind not in ("Cube", "Sphere", "Cylinder", "Capsule"):
                 if prim.HasAPI(self.physics.CollisionAPI):
@@ -514,17 +531,6 @@ class _Stage:
 
 def _ends(edge: _Edge) -> tuple[str, str]:
     return edge.loop.predecessor.link, edge.loop.successor.link
-
-
-def _names(prims: Sequence[Any], taken: set[str]) -> dict[str, str]:
-    """Return a name for each prim, by its path; its path where another has its name."""
-    names = {}
-    for prim in prims:
-        path = str(prim.GetPath())
-        name = text_of(prim, NAME) or prim.GetName()
-        names[path] = path.strip("/") if name in taken else name
-        taken.add(names[path])
-    return names
 
 
 def _vector(direction: Array) -> Vector3:

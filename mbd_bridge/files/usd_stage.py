@@ -21,6 +21,7 @@ from mbd_bridge.model.spatial import Array, quaternion_matrix
 
 OURS = "mbd:"
 """Namespace of what UsdPhysics has no attribute for, or only one of 32 bits."""
+NAME = f"{OURS}name"
 ELSEWHERE = re.compile(
     r"(physx|newton|mjc)\w*:.*(armature|friction|damping|gearing|springref)", re.I
 )
@@ -183,3 +184,14 @@ def rotation_of(quaternion: Any) -> Array:
     w, x, y, z = entries_of(quaternion)
     length = np.linalg.norm([x, y, z, w])
     return quaternion_matrix(np.array([x, y, z, w]) / length) if length else np.eye(3)
+
+
+def names_of(prims: Sequence[Any], taken: set[str]) -> dict[str, str]:
+    """Return a name for each prim, by its path; its path where another has its name."""
+    names = {}
+    for prim in prims:
+        path = str(prim.GetPath())
+        name = text_of(prim, NAME) or prim.GetName()
+        names[path] = path.strip("/") if name in taken else name
+        taken.add(names[path])
+    return names

@@ -522,3 +522,55 @@ def test_forged_meshes_of_a_stage_are_refused(tmp_path, old, new, told):
     (tmp_path / "a.usda").write_text(text.replace(old, new))
     with pytest.raises(FileError, match=told):
         corners(mbd.load(tmp_path / "a.usda"))
+
+
+def test_the_shapes_of_a_base_without_a_mass_come_back(tmp_path):
+    one = mbd.load(own_urdfs()["stewart"])
+    other = there_and_back(one, tmp_path / "there.usda")
+    (before,), (after,) = (x.model.description.root.visuals for x in (one, other))
+    assert (after.kind, after.size) == (before.kind, before.size)
+    assert np.abs(after.origin.matrix() - before.origin.matrix()).max() < SAME
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".sdf"])
+def test_meshes_in_a_stage_have_no_file_for_others_to_name(tmp_path, suffix):
+    """A URDF named ``a.usda[/a/rod/shape_0_0]``, which nobody finds."""
+    stage = there_and_back(with_mesh(tmp_path), tmp_path / "a.usda")
+    with pytest.warns(MbdWarning, match=r"meshes in a USD stage.* \(/a/rod/shape_0_0\)"):
+        stage.convert(tmp_path / f"b{suffix}")
+    assert ".usda" not in (tmp_path / f"b{suffix}").read_text()
+
+
+NESTED = """
+def Xform "rod" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {
+    def Cube "block" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { double size = 1 }
+    def Xform "hand" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {
+        def Cube "palm" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { double size = 1 }
+    }
+}
+def PhysicsRevoluteJoint "pin" { rel physics:body1 = </rod> }
+def PhysicsRevoluteJoint "wrist" { rel physics:body0 = </rod>
+ rel physics:body1 = </rod/hand> }
+"""
+
+
+def test_what_a_body_below_another_one_weighs_counts_once(tmp_path):
+    robot = read_of(NESTED, tmp_path)
+    assert [link.inertia.mass for link in robot.model.description.links[1:]] == [1000.0, 1000.0]
+
+
+GUIDED = """
+def Xform "rod" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {
+    def Cube "block" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { double size = 1 }
+    def Mesh "hull" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {
+        uniform token purpose = "guide"
+    }
+}
+def PhysicsRevoluteJoint "pin" { rel physics:body1 = </rod> }
+"""
+
+
+def test_what_a_hidden_mesh_would_weigh_is_told(tmp_path):
+    with pytest.warns(MbdWarning, match=r"masses of meshes that collide \(rod\)"):
+        robot = read_of(GUIDED, tmp_path)
+    assert [shape.kind for shape in robot.model.description.links[-1].visuals] == ["box"]

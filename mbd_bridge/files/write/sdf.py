@@ -32,6 +32,7 @@ from mbd_bridge.files.write.values import (
     number,
     numbers,
     said,
+    shapes_of_files,
     stated_limits,
     text_of,
 )
@@ -223,7 +224,7 @@ def _link(model: Element, link: Link, place: Frame, left_out: LeftOut) -> None:
     for name, value in moments(inertia.central).items():
         said(entries, name, value)
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
-        for k, shape in enumerate(shapes):
+        for k, shape in enumerate(shapes_of_files(shapes, left_out)):
             _shape(element, tag, f"{tag}{k + 1}", shape)
 
 

@@ -19,6 +19,7 @@ from mbd_bridge.files.write.values import (
     moments,
     number,
     numbers,
+    shapes_of_files,
     stated_limits,
     text_of,
 )
@@ -46,7 +47,7 @@ def urdf_text(description: Description, left_out: LeftOut, *, plus: bool) -> tup
     """Return the URDF and the sidecar with loops ("" if nothing is to be said there)."""
     robot = etree.Element("robot", name=description.name)
     for link in description.links:
-        _link(robot, link)
+        _link(robot, link, left_out)
     for joint in description.joints:
         _joint(robot, joint, left_out)
     for transmission in description.transmissions:
@@ -70,7 +71,7 @@ def urdf_text(description: Description, left_out: LeftOut, *, plus: bool) -> tup
     return text_of(robot), _sidecar(description, loops, couplings)
 
 
-def _link(robot: Element, link: Link) -> None:
+def _link(robot: Element, link: Link, left_out: LeftOut) -> None:
     element = child(robot, "link", name=link.name)
     if link.inertia is not None:
         inertial = child(element, "inertial")
@@ -78,7 +79,7 @@ def _link(robot: Element, link: Link) -> None:
         child(inertial, "mass", value=number(link.inertia.mass))
         child(inertial, "inertia", **moments(link.inertia.central))
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
-        for shape in shapes:
+        for shape in shapes_of_files(shapes, left_out):
             _shape(element, tag, shape)
 
 

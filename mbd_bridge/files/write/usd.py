@@ -21,11 +21,10 @@ from mbd_bridge.files.usd import (
     GEARS,
     KINDS,
     MIMIC,
-    NAME,
     RATES,
     ROOT,
 )
-from mbd_bridge.files.usd_stage import OURS, modules
+from mbd_bridge.files.usd_stage import NAME, OURS, modules
 from mbd_bridge.files.write.values import at_zero, cannot, quaternion, weightless
 from mbd_bridge.model import EARTH
 from mbd_bridge.model.description import (

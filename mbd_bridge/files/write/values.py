@@ -8,6 +8,7 @@ from dataclasses import asdict
 from lxml import etree
 
 from mbd_bridge.base.errors import ModelError
+from mbd_bridge.files.document import LeftOut
 from mbd_bridge.files.xml_reader import Element
 from mbd_bridge.model.description import Description, Geometry, Joint, Limits, Link
 from mbd_bridge.model.quaternions import quaternions_of
@@ -56,6 +57,17 @@ def mesh_name(shape: Geometry) -> str:
     """Return what a file calls a mesh: its address, or the path where it was found."""
     by_address = shape.path is None or "://" in (shape.uri or "")
     return (shape.uri if by_address else shape.path) or ""
+
+
+def shapes_of_files(shapes: Iterable[Geometry], left_out: LeftOut) -> list[Geometry]:
+    """Return the shapes that another file can say; a mesh in a stage has no file of its own."""
+    found = []
+    for shape in shapes:
+        if (shape.path or "").endswith("]"):
+            left_out.add("meshes in a USD stage, which have no file of their own", shape.uri or "")
+        else:
+            found.append(shape)
+    return found
 
 
 def moments(central: Array) -> dict[str, str]:
