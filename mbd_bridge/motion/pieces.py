@@ -164,6 +164,8 @@ class MotionPieces:
 
     def __iter__(self) -> Iterator[Motion]:
         last: Motion | None = None
+        if not self._source.once:  # someone may have taken a few pieces only: begin anew
+            self._head, self._reading, self._untold = [], None, 0.0
         plan = self._plan()
         for table, begin, end in self._tables():
             table, efforts = without_efforts(table, self._machine)

@@ -350,3 +350,15 @@ def test_a_minute_of_the_hour_that_the_benchmark_takes():
     assert found["cycles"] > 10_000  # of the noise
     assert found["GiB"] < 1.0
     assert found["seconds"] < 60.0  # a second or less on a quiet machine
+
+
+def test_a_look_at_the_first_piece_takes_nothing_from_the_next_pass(tmp_path, monkeypatch):
+    """The next pass began where the look had stopped to read."""
+    monkeypatch.setattr(pieces, "READ", 500)
+    path = arm_motion(tmp_path / "motion.csv")
+    taken = MotionPieces(open_table(path), ARM.model, UNTOUCHED, rows=1000)
+    expected = pieces.joined(list(taken))
+    next(iter(taken))
+    found = pieces.joined(list(taken))
+    assert np.array_equal(found.time, expected.time)
+    assert np.array_equal(found.a, expected.a)
