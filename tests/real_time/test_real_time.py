@@ -222,6 +222,11 @@ def test_an_interrupted_run_keeps_what_it_has(driven):
     assert len(run.time) == 51
 
 
+def ask_wrongly(_, values):
+    """A controller with a name that nothing has."""
+    return {"motor": values["q.cranc"]}
+
+
 def test_wrong_inputs_end_it_with_a_status_and_errors_of_others_go_through(driven):
     run = driven.run(0.1, inputs=lambda t, now: {"motor": np.nan if t > 0.01 else 0.0}, rate=FAST)
     assert "input 'motor': expected a finite number, got nan" in run.status
@@ -229,6 +234,10 @@ def test_wrong_inputs_end_it_with_a_status_and_errors_of_others_go_through(drive
     with pytest.raises(ZeroDivisionError):
         driven.run(0.1, outputs=lambda t, now: 1 / 0, rate=FAST)
     assert len(driven.last.time) == 2
+    for given in ({"inputs": ask_wrongly}, {"outputs": ask_wrongly}):
+        with pytest.raises(mbd.errors.StateError, match=r"no variable named 'q\.cranc'"):
+            driven.run(0.1, rate=FAST, **given)
+        assert driven.last is not None and len(driven.last.time) >= 1
     with pytest.raises(mbd.errors.StateError, match="no input named 'moter'; did you mean 'motor'"):
         driven.set({"moter": 1.0})
     with pytest.raises(mbd.errors.StateError, match=r"no variable named 'q\.cranc'"):

@@ -439,8 +439,6 @@ class RealTime:
                 self._loop(steps, record, drive, observe, show, collect)
         except KeyboardInterrupt:
             record.outcome = Outcome(MotionEnd.INTERRUPTED, float(self._stepping.t[0]))
-        except MbdError as error:
-            record.outcome = Outcome.stopped(self._stepping.t[0], error)
         finally:
             if show is not None:
                 show.close()
@@ -464,11 +462,14 @@ class RealTime:
         while k < steps:
             due = first + k * period
             begun = wait_until(due)
-            if drive is not None:
-                changed = drive(float(stepping.t[0]), values)
+            changed = None if drive is None else drive(float(stepping.t[0]), values)
+            try:
                 if changed is not None:
                     self.set(changed)
-            stepping.advance()
+                stepping.advance()
+            except MbdError as error:
+                record.outcome = Outcome.stopped(stepping.t[0], error)
+                return
             values.changed()
             k += 1
             if k % every == 0:
