@@ -28,6 +28,7 @@ WORDS = {
     "export": {"--output": (MACHINE, "--what", "mass_matrix")},
     "free-body": {"--output": (*ALONG, "--link", "coupler")},
     "inverse-kinematics": {"--output": (MACHINE, MOTION)},
+    "load-cases": {"--output": (*ALONG, *JOINT)},
     "loads": {"--output": (*ALONG, *JOINT)},
     "vibrations": {"--output": (MACHINE, "--over", "crank=0:1:2")},
     "motors": {"--output": ALONG, "--plot": ALONG},
