@@ -53,8 +53,7 @@ peaks = [[abs(rows((r, h))[0]).max() for r in radius] for h in half]
 lines = plt.contour(radius, np.degrees(half), peaks, levels=range(1350, 3000, 150))
 plt.clabel(lines, fmt="%d N")
 plt.plot(1.0, 12, "o", best.x[0], np.degrees(best.x[1]), "*", markersize=12, clip_on=False)
-plt.xlabel("radius of the feet, m")
-plt.ylabel("half the angle of a pair, °")
+plt.gca().set(xlabel="radius of the feet, m", ylabel="half the angle of a pair, °")
 plt.title("largest force of a leg: start (o) and best (*)")
 for folder in sys.argv[1:]:
     plt.savefig(Path(folder) / "least_legs.png", dpi=100)
