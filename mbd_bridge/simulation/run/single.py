@@ -277,7 +277,7 @@ def _begun(problem: Problem, method: SolutionMethod) -> MotionRun:
     scheme = method.scheme
     if not method.compiled:
         return PythonRun(problem, method)
-    if getattr(scheme.formula, "tolerance", None) is not None:
+    if scheme.varies:
         return VariableRun(problem, scheme)
     return CompiledRun(problem, scheme)
 

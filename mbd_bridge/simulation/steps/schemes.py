@@ -86,6 +86,12 @@ class Scheme:
         """What it does with time, whichever way loops are kept."""
         return self
 
+    @property
+    def varies(self) -> bool:
+        """Whether its steps are as long as a tolerance asks for."""
+        formula = self.formula
+        return isinstance(formula, ImplicitScheme) and formula.tolerance is not None
+
 
 Rate: TypeAlias = Callable[[float, Array], Array]
 """f(c, x) = x' after the part c of a step; c is 0 at its start, 1 at its end."""
@@ -401,7 +407,7 @@ def compiled_scheme(
             "integrator: expected a name, or mbd.integrators.HHT(alpha=-0.1), got "
             f"{integrator!r:.60}"
         )
-    if getattr(scheme.formula, "tolerance", None) is not None:
+    if scheme.varies:
         raise StateError("integrator: its tolerance= goes with simulate; here steps are fixed")
     return with_method(scheme, one_of("method", method, METHODS, StateError), coordinates)
 
